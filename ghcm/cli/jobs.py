@@ -106,7 +106,7 @@ def diff(old: Old, new: New, json: Json = False) -> None:
     """Compare two versions of a program."""
     from ghcm import driver
     from ghcm.runtime.bundle import Bundle
-    from ghcm.runtime.upgrade.compare import compare, version_of
+    from ghcm.runtime.upgrade import compare, version_of
 
     with tempfile.TemporaryDirectory(prefix="ghcm-") as folder:
         before, after = (

@@ -17,7 +17,7 @@ from ghcm.runtime.daemon.call_reconciler import CallReconciler
 from ghcm.runtime.daemon.child import Child, Command, Phase, RestartPolicy, last_words
 from ghcm.runtime.daemon.protocol import Document, error_document, raised
 from ghcm.runtime.jobs.store import Job, JobState, Store
-from ghcm.runtime.upgrade.compare import Since
+from ghcm.runtime.upgrade import Since
 from ghcm.spg.graph import Program, Unit
 
 log = logging.getLogger("ghcm.daemon")

@@ -27,7 +27,7 @@ from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.embedded import embedded_url
 from ghcm.runtime.pubsub.envelope import Failed, Instruction, now_us
 from ghcm.runtime.settings import Settings
-from ghcm.runtime.upgrade.compare import Upgrade
+from ghcm.runtime.upgrade import Upgrade
 from ghcm.spg.graph import Program
 
 log = logging.getLogger("ghcm.daemon")

@@ -19,7 +19,7 @@ from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.daemon.job_runner import JobRunner
 from ghcm.runtime.daemon.state import StateDirectory, copy_bundle
 from ghcm.runtime.jobs.store import Job, Store
-from ghcm.runtime.upgrade.compare import Upgrade, compare, version_of
+from ghcm.runtime.upgrade import Upgrade, compare, version_of
 from ghcm.spg.connectors import Mode
 from ghcm.spg.graph import Program, Unit
 from ghcm.spg.ops import Publish, To

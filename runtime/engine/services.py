@@ -24,7 +24,7 @@ from ghcm.runtime.sources.memory import RowsSource
 from ghcm.runtime.sources.registry import open_source
 from ghcm.runtime.sources.source import Source as Reading
 from ghcm.runtime.sources.stored import StoredSource
-from ghcm.runtime.upgrade.compare import Since
+from ghcm.runtime.upgrade import Since
 from ghcm.source import Origin
 from ghcm.spg.graph import Program, Task, Unit
 from ghcm.spg.ops import ReadSink, ReadTable, Source, To

@@ -25,7 +25,7 @@ from ghcm.runtime.jobs.calls import CallStore
 from ghcm.runtime.operators import build as build_operator
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.slot.unit import State, Tables, UnitRun, UnitSwap, swap_of
-from ghcm.runtime.upgrade.compare import Since
+from ghcm.runtime.upgrade import Since
 from ghcm.spg.graph import Unit
 
 _log = logging.getLogger(__name__)

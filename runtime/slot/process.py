@@ -50,7 +50,7 @@ from ghcm.runtime.parent_death import end_with_parent
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.settings import load_settings
 from ghcm.runtime.slot.engine import Engine
-from ghcm.runtime.upgrade.compare import Since
+from ghcm.runtime.upgrade import Since
 
 _log = logging.getLogger(__name__)
 

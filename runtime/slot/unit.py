@@ -30,7 +30,7 @@ from ghcm.runtime.pubsub.envelope import now_us
 from ghcm.runtime.sinks.dead_letters import DeadLetterWriter
 from ghcm.runtime.snapshot.coordinator import DEAD, SnapshotCoordinator
 from ghcm.runtime.snapshot.store import Snapshot
-from ghcm.runtime.upgrade.compare import policies, without_policies
+from ghcm.runtime.upgrade import policies, without_policies
 from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Publish

@@ -20,7 +20,7 @@ from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction
 from ghcm.runtime.sinks.sink import read
 from ghcm.runtime.slot.engine import Engine
-from ghcm.runtime.upgrade.compare import compare, version_of
+from ghcm.runtime.upgrade import compare, version_of
 from tests.redis_server import connected
 from tests.system.growing import check_changed_policy, check_kept_policy, versions
 

@@ -11,7 +11,7 @@ import pytest
 
 from ghcm.driver import build
 from ghcm.runtime.bundle import Bundle
-from ghcm.runtime.upgrade.compare import Upgrade, Version, compare, version_of
+from ghcm.runtime.upgrade import Upgrade, Version, compare, version_of
 
 PROGRAM = """
 program shop
@@ -154,7 +154,7 @@ def test_what_the_optimiser_has_made_one_task_of_can_be_taken_after_a_stop() -> 
 
 
 def test_the_traffic_monitor_grows_by_a_unit_that_one_policy_calls() -> None:
-    folder = Path(__file__).parents[4] / "examples" / "traffic"
+    folder = Path(__file__).parents[3] / "examples" / "traffic"
     text = (folder / "traffic.istream").read_text()
     after = runpy.run_path(str(folder / "grow.py"))["grown"](text)
     assert changed(growth(after, before=text)) == [

@@ -1,5 +1,4 @@
-"""Compares two versions of a program: what an edit comes to, part by part, and what keeps a program that runs from
-taking it.
+"""Live upgrade: what an edit of a program comes to, part by part, and what keeps a program that runs from taking it.
 
 A version is what a bundle holds: graphs, generated code, Python modules; where in the file a thing stands plays no
 part. Responsive units and the publish policies of the others can change. A unit that runs by itself keeps its state and
