@@ -39,7 +39,7 @@ class GroupingOperator(TaskOperator):
         self._plain_keys = layout.key is None or identity_of(layout.key_type) is None
         self._key_value = None if layout.key is None else value_of(layout.key_type)
 
-    def _in_columns(self, frame: pl.DataFrame) -> Iterator[Batch] | None:
+    def _results_of(self, frame: pl.DataFrame) -> Iterator[Batch] | None:
         """The results of merged groups, of any windows; None where single states must do it."""
         results = self._code.results
         made = in_columns(lambda: results(frame)) if results is not None and self._plain_keys else None

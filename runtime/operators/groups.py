@@ -175,7 +175,7 @@ class GroupOperator(GroupingOperator):
             self._state.spill(taken)
             taken = []
         closed = {window for window in self._windows if window[1] <= until}
-        made = self._in_columns(taken[0].sort("end")) if taken and not closed else None
+        made = self._results_of(taken[0].sort("end")) if taken and not closed else None
         if made is not None:
             yield from made
             return
@@ -191,7 +191,7 @@ class GroupOperator(GroupingOperator):
 
     def _of_frame(self, frame: pl.DataFrame, window: WindowTimes | None, outbox: Outbox) -> Iterator[Batch]:
         """The results of merged groups of one window, in columns if that can be."""
-        made = self._in_columns(frame)
+        made = self._results_of(frame)
         if made is not None:
             yield from made
             return
@@ -227,7 +227,7 @@ class GroupOperator(GroupingOperator):
             state.spill_all()
         changed, found = state.renewed()
         keyed = self._state.unwindowed()
-        made = self._in_columns(found[0]) if len(found) == 1 and state.apart(found[0]) else None
+        made = self._results_of(found[0]) if len(found) == 1 and state.apart(found[0]) else None
         if made is not None:
             yield from made
             changed -= set(state.keys_of(found[0])) if changed else set()

@@ -53,7 +53,7 @@ class JoinOperator(JoiningOperator):
         self._whole: list[list[Batch]] = [[], []]
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterable[Batch]:
-        if self._op.asof or (self._in_columns is not None and self._context.form != "rows"):
+        if self._op.asof or (self._frame_join is not None and self._context.form != "rows"):
             self._whole[ordinal].append(batch)
             return ()
         return self._met(ordinal, batch, outbox)
@@ -66,8 +66,8 @@ class JoinOperator(JoiningOperator):
             yield from self._as_of(whole, outbox)
             return
         made = None
-        if self._in_columns is not None and (self._context.form == "columns" or records >= self._context.columnar_from):
-            made = self._in_columns.of_sides(whole)
+        if self._frame_join is not None and (self._context.form == "columns" or records >= self._context.columnar_from):
+            made = self._frame_join.of_sides(whole)
         if made is None:
             for ordinal, batches in enumerate(whole):
                 for batch in batches:
@@ -211,11 +211,11 @@ class LookupOperator(JoiningOperator):
                 self._by_key.setdefault(key, {})[name] = row
 
     def _made(self, batch: Batch, outbox: Outbox) -> Iterator[Batch]:
-        if self._in_columns is not None and self._columnar(batch):
+        if self._frame_join is not None and self._columnar(batch):
             if self._frame is None:
                 held = batch_of(self._sides[RIGHT], [row for _, row in self._rows.values()])
-                self._frame = self._in_columns.right_side(held)
-            frame = None if self._frame is None else self._in_columns.looked_up(batch, self._frame)
+                self._frame = self._frame_join.right_side(held)
+            frame = None if self._frame is None else self._frame_join.looked_up(batch, self._frame)
             if frame is not None:
                 self.counts["columns"] += len(batch)
                 yield from self._cut(self._framed(frame, batch.partition))

@@ -37,7 +37,7 @@ class JoiningOperator(TaskOperator):
         self._alone = op.kind.left_alone
         self._windowed = op.by_key and left.windowed
         self._lookup = is_lookup(left, right)
-        self._in_columns = None if code.columns is None else FrameJoin(code.columns, op, self._sides, context)
+        self._frame_join = None if code.columns is None else FrameJoin(code.columns, op, self._sides, context)
         self._widths = tuple(len(side.columns.fields) for side in self._sides)
         self._places = [
             (side.columns.index("key"), side.columns.index("value")) if op.by_key else (0, 0) for side in self._sides

@@ -112,7 +112,7 @@ class _Ordered(TaskOperator):
         if failed is not None:
             self._dead(outbox, None, Null(), failed.reason, failed.detail)
 
-    def _in_columns(self, batch: Batch) -> pl.DataFrame | None:
+    def _keyed_frame(self, batch: Batch) -> pl.DataFrame | None:
         """The batch with its keys as the column `@by`; None where columns cannot say."""
         columns = self._code.columns
         if columns is None or not self._columnar(batch):
@@ -145,7 +145,7 @@ class OrderOperator(_Ordered):
         self._frames: list[pl.DataFrame] = []
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterable[Batch]:
-        frame = self._in_columns(batch)
+        frame = self._keyed_frame(batch)
         if frame is not None:
             self.counts["columns"] += len(batch)
             self._frames.append(frame)
@@ -205,7 +205,7 @@ class WindowTopOperator(_Ordered):
         self._windows: dict[tuple[int, int], list[_Ranked]] = {}
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterable[Batch]:
-        frame = self._in_columns(batch)
+        frame = self._keyed_frame(batch)
         self.counts["rows" if frame is None else "columns"] += len(batch)
         if frame is not None:  # of equal ones all stay: which come first is decided by rows
             batch = self._framed(self._with_ties(frame) if self._count else frame.clear())
