@@ -14,27 +14,35 @@ from typing import Any, cast
 
 import polars as pl
 
-from ghcm.runtime.contract import INFINITY, Context, Outbox
+from ghcm.runtime.contract import INFINITY, NEVER, Context, Outbox
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row, in_columns
+from ghcm.runtime.data.keys import identity_of, value_of
 from ghcm.runtime.native.code import GroupCode
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.operators.event_time import is_closed, lateness_of
-from ghcm.runtime.operators.group_results import GroupingOperator
-from ghcm.runtime.state.group_state import UNWINDOWED, GroupState, WindowTimes, by_window
+from ghcm.runtime.operators.fallible_reducers import fallible, has_lambda
+from ghcm.runtime.operators.task_operator import TaskOperator
+from ghcm.runtime.state.group_state import UNWINDOWED, GroupState, WindowTimes, by_window, layout_of
 from ghcm.spg.graph import Task, Unit
-from ghcm.spg.ops import Count
-from ghcm.types import Shape
+from ghcm.spg.ops import Count, ReduceByKey
+from ghcm.types import Shape, Struct
 
+_AT_ONCE = 1024
+"""Single states whose results are made before somebody is offered them, so that others have their turn in between."""
 _MANY = 4096
 """So many single states are saved in a few milliseconds; of what has no windows, more keys than that become columns."""
 
 
-class GroupOperator(GroupingOperator):
-    """Groups that are columns, as long as that goes, and single states."""
+class GroupOperator(TaskOperator):
+    """Keeps groups as columns where that is possible, and as single states otherwise."""
 
     def __init__(self, task: Task, unit: Unit, code: GroupCode, context: Context) -> None:
-        super().__init__(task, unit, code, context)
+        super().__init__(task, unit, context)
+        self._layout = layout = layout_of(self._takes, task)
+        self._code = fallible(code) if isinstance(task.op, ReduceByKey) and has_lambda(task.op.reducer) else code
+        self._plain_keys = layout.key is None or identity_of(layout.key_type) is None
+        self._key_value = None if layout.key is None else value_of(layout.key_type)
         self._lateness = lateness_of(task, unit)
         self._table = task.collection.shape is Shape.TABLE
         self._told = self._table and any(edge.producer == task.id for each in unit.tasks for edge in each.inputs)
@@ -255,6 +263,51 @@ class GroupOperator(GroupingOperator):
             if not groups and isinstance(self._task.op, Count) and self._layout.key is None and self._takes.bounded:
                 groups = {(): 0}  # how many there are is known of nothing, too
             yield from self._single(groups, None, outbox)
+
+    def _results_of(self, frame: pl.DataFrame) -> Iterator[Batch] | None:
+        """The results of merged groups, of any windows; None where single states must do it."""
+        results = self._code.results
+        made = in_columns(lambda: results(frame)) if results is not None and self._plain_keys else None
+        # Whoever takes it takes as much of it as it likes.
+        return None if made is None else self._cut(self._framed(made), self._context.rows * 8)
+
+    def _single(self, groups: Mapping[object, object], window: WindowTimes | None, outbox: Outbox) -> Iterator[Batch]:
+        """The results of single states of one window (None: of none), made as they are asked for. `groups` may change
+        meanwhile.
+        """
+        items = list(groups.items())
+        most = min(self._context.rows, _AT_ONCE)
+        for start in range(0, len(items), most):
+            yield self._batch(self._rows_of(items[start : start + most], window, outbox))
+
+    def _rows_of(self, groups: list[tuple[object, object]], window: WindowTimes | None, outbox: Outbox) -> list[Row]:
+        rows: list[Row] = []
+        hidden = (window[1] - 1, NEVER) if window is not None and self._timed else ()
+        names = self._layout.names
+        plain, pairs = all(name in ("key", "value", "window") for name in names), names == ("key", "value")
+        for identity, state in groups:
+            key = self._key_of(identity)
+            try:
+                value = self._code.result(state, self._parameters)
+            except RecordFailure as failure:
+                self._group_failed(key, window, failure, outbox)
+                continue
+            if pairs:
+                rows.append((key, value, *hidden))
+                continue
+            fields = cast("Row", value) if isinstance(value, tuple) else (value,)
+            parts: dict[str, object] = {"key": key, "value": value, "window": window}
+            rows.append((*(parts[name] for name in names), *hidden) if plain else (*fields, *hidden))
+        return rows
+
+    def _key_of(self, identity: object) -> object:
+        return self._key_value(identity) if self._key_value is not None else identity
+
+    def _group_failed(self, key: object, window: WindowTimes | None, failure: RecordFailure, outbox: Outbox) -> None:
+        names = ("window",) if self._layout.key is None else ("key", "window")
+        type_ = Struct(tuple(field for field in self._takes.columns.fields if field.name in names))
+        value = tuple(key if field.name == "key" else window for field in type_.fields)
+        self._dead(outbox, value, type_, failure.reason, failure.detail)
 
     def copy(self, key: object = None) -> list[tuple[object, object]]:
         """As `Table.copy`; windows are not told apart, and groups without a value are left out."""
