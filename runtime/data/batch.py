@@ -112,7 +112,7 @@ class Batch:
 
     @staticmethod
     def concat(batches: Sequence[Batch]) -> Batch:
-        """One batch of several of the same schema and partition, in order."""
+        """One batch of several of the same schema, in order; its partition is that of the first."""
         first = batches[0]
         if len(batches) == 1:
             return first

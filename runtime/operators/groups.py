@@ -31,7 +31,7 @@ from ghcm.types import Shape, Struct
 _AT_ONCE = 1024
 """Single states whose results are made before somebody is offered them, so that others have their turn in between."""
 _MANY = 4096
-"""So many single states are saved in a few milliseconds; of what has no windows, more keys than that become columns."""
+"""So many single states are saved in a few milliseconds; without windows, more keys than that become columns."""
 
 
 class GroupOperator(TaskOperator):

@@ -129,7 +129,7 @@ class TaskOperator(Operator):
         return dead
 
     def _dead(self, outbox: Outbox, value: object, type_: Type, reason: Failure, detail: str) -> None:
-        """A letter whose input is no record of the task's first input: a group, a joined pair, nothing."""
+        """A letter whose input may be of any type: a record, a group, a joined pair, nothing."""
         text = encode(value, type_)
         outbox.dead(DeadLetter(self._unit, self._task.id, reason, detail, text, str(self._task.origin)))
 

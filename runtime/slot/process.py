@@ -229,7 +229,7 @@ def _arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--job", required=True, help="name of the run across restarts")
     parser.add_argument("--state", type=Path, required=True, help="state directory")
     parser.add_argument("--base", type=Path, default=Path.cwd(), help="directory that relative paths start from")
-    parser.add_argument("--redis", default=None, help="URL of the Redis; without one there are no calls")
+    parser.add_argument("--redis", default=None, help="URL of the Redis; without one no calls, no Redis sinks")
     parser.add_argument("--form", choices=("auto", "rows", "columns"), default="auto", help="form of the operators")
     parser.add_argument("--linger", action="store_true", help="stay when all inputs are read")
     return parser.parse_args(words)
