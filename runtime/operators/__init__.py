@@ -7,11 +7,12 @@ from typing import TypeVar, assert_never
 from ghcm.errors import GhcmError
 from ghcm.runtime.contract import Context, Operator
 from ghcm.runtime.native import code as codes
+from ghcm.runtime.operators.distinct import DistinctOperator
 from ghcm.runtime.operators.event_time import EventTimeOperator, ProcessingTimeOperator
 from ghcm.runtime.operators.groups import GroupOperator
 from ghcm.runtime.operators.iterate import IterateOperator
 from ghcm.runtime.operators.join import JoinOperator, LookupOperator
-from ghcm.runtime.operators.ordering import DistinctOperator, OrderOperator, WindowTopOperator
+from ghcm.runtime.operators.ordering import OrderOperator, WindowTopOperator
 from ghcm.runtime.operators.publish import PublishOperator
 from ghcm.runtime.operators.rows import ChainOperator, PythonBatchOperator, UnionOperator
 from ghcm.runtime.operators.tables import ChangesOperator, FinalOperator
