@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from functools import cache
-from typing import Any, TypeVar, cast
+from operator import is_
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from ghcm.language import ast
 
 _N = TypeVar("_N", bound=ast.Node)
+_P = ParamSpec("_P")
 
 
 def parts(node: ast.Node) -> Iterator[ast.Node]:
     """The nodes right below one, in the order in which they are written."""
-    waiting = _held(node)
+    waiting = held(node)
     while waiting:
         part = waiting.pop()
         if isinstance(part, tuple):
@@ -32,10 +34,10 @@ def walk(node: ast.Node, *, past: type[ast.Node] | tuple[()] = ()) -> Iterator[a
             waiting += reversed(cast("tuple[object, ...]", part))
         elif isinstance(part, ast.Node) and not isinstance(part, past):
             yield part
-            waiting += _held(part)
+            waiting += held(part)
 
 
-def _held(node: ast.Node) -> list[object]:
+def held(node: ast.Node) -> list[object]:
     """What stands in the fields of a node, the last one first."""
     kind: type = type(node)
     return [getattr(node, name) for name in _names(kind)]
@@ -46,17 +48,24 @@ def _names(kind: type) -> tuple[str, ...]:
     return tuple(each.name for each in reversed(fields(kind)) if each.name != "span")
 
 
-def changed(node: _N, change: Callable[[object], object]) -> _N:
-    """The node with `change` made of all that it holds, of tuples item by item; itself where nothing is another."""
-    old = {each.name: getattr(node, each.name) for each in fields(node)}
-    new = {name: _changed(held, change) for name, held in old.items()}
-    others = {name: held for name, held in new.items() if held is not old[name]}
+def changed(node: _N, change: Callable[Concatenate[object, _P], object], *args: _P.args, **kwargs: _P.kwargs) -> _N:
+    """The node with `change` made of all that it holds, of tuples item by item; itself where nothing is another.
+    Long pipelines are deep: loops and no comprehensions, which would be frames between a node and its parts.
+    """
+    kind: type = type(node)
+    others: dict[str, object] = {}
+    for name in reversed(_names(kind)):
+        part = getattr(node, name)
+        made = _items(part, change, *args, **kwargs) if isinstance(part, tuple) else change(part, *args, **kwargs)
+        if made is not part:
+            others[name] = made
     return replace(cast("Any", node), **others) if others else node
 
 
-def _changed(held: object, change: Callable[[object], object]) -> object:
-    if not isinstance(held, tuple):
-        return change(held)
-    items = cast("tuple[object, ...]", held)
-    made = tuple(_changed(each, change) for each in items)
-    return items if all(new is old for new, old in zip(made, items, strict=True)) else made
+def _items(
+    items: tuple[Any, ...], change: Callable[Concatenate[object, _P], object], *args: _P.args, **kwargs: _P.kwargs
+) -> tuple[object, ...]:
+    made: list[object] = []
+    for each in items:
+        made.append(_items(each, change, *args, **kwargs) if isinstance(each, tuple) else change(each, *args, **kwargs))
+    return items if all(map(is_, made, items)) else tuple(made)

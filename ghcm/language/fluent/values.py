@@ -11,13 +11,14 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from itertools import count
 from math import copysign, isfinite
 from typing import Protocol, TypeVar, cast, runtime_checkable
 
+from ghcm.codes import Code
 from ghcm.language import ast, trees
 from ghcm.language.fluent.positions import mistake, report
 from ghcm.language.fluent.python_words import WHY
@@ -25,7 +26,7 @@ from ghcm.language.literals import RESERVED
 from ghcm.source import Span
 from ghcm.types import INT_MAX, INT_MIN, Duration, Float, Int, String
 
-_N = TypeVar("_N")
+_N = TypeVar("_N", bound=ast.Node)
 _orders = count()
 
 
@@ -54,13 +55,17 @@ def later(target: object, span: Span | None) -> ast.Ref:
 
 def targets(node: ast.Node) -> list[object]:
     """The objects that a tree refers to, in order, as often as it does."""
-    held = (getattr(each, field.name) for each in trees.walk(node) for field in fields(each))
-    return [each.target for each in held if isinstance(each, Later)]
+    return [held.target for each in trees.walk(node) for held in trees.held(each) if isinstance(held, Later)]
 
 
 def resolve(node: _N, naming: Callable[[object, Span | None], str | ast.Expr]) -> _N:
-    """The tree with every `Later` replaced; `naming` gives a name, or for a reference a whole expression."""
-    return cast(_N, _resolve(node, naming))
+    """The tree with each `Later` replaced: `naming` gives a name or a whole expression. `ProgramError` if too deep."""
+    try:
+        return cast(_N, _resolve(node, naming))
+    except RecursionError:
+        hint = "keep a part of it in a variable of its own: kept = x.filter(...)"
+        message = "a pipeline of this program is longer than can be followed"
+        raise mistake(Code.TOO_DEEP.value, message, node.span, hint=hint) from None
 
 
 def _resolve(node: object, naming: Callable[[object, Span | None], str | ast.Expr]) -> object:
@@ -71,7 +76,7 @@ def _resolve(node: object, naming: Callable[[object, Span | None], str | ast.Exp
             found = naming(name.target, span)
             return ast.Ref(found, span=_narrowed(span, found)) if isinstance(found, str) else found
         case ast.Node():
-            return trees.changed(node, lambda held: _resolve(held, naming))
+            return trees.changed(node, _resolve, naming)
         case _:
             return node
 

@@ -149,7 +149,7 @@ def _replaced(node: object, step: Step, element: Type, found: dict[str, list[Agg
             found[side].append(attempt(_aggregate, step, call, element, f"a{len(found[side]) + 1}"))
             return ast.Ref(_name_of_total(side, len(found[side]) - 1), span=span)
         case ast.Node():
-            return trees.changed(node, lambda part: _replaced(part, step, element, found))
+            return trees.changed(node, _replaced, step, element, found)
         case _:
             return node
 

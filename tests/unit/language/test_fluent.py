@@ -344,3 +344,17 @@ batch job {
 }
 """
     assert print_program(load(path)) == print_program(parse(Source("hops.istream", text)))
+
+
+def chained(operators: int, folder: Path) -> Path:
+    head = "from ghcm import Program, memory\n\np = Program('p')\n\n\n@p.batch\ndef u():\n    x = memory([{'n': 1}])\n"
+    path = folder / f"chained_{operators}.py"
+    path.write_text(head + "    x = x.filter(lambda r: r.n > 0)\n" * operators, encoding="utf-8")
+    return path
+
+
+def test_a_pipeline_of_many_operators_is_followed_and_one_that_is_too_long_is_a_mistake(tmp_path: Path) -> None:
+    text = print_program(load(chained(120, tmp_path)))
+    assert text.count(".filter(") == 120
+    with pytest.raises(ProgramError, match=r"GHCM-226\]: a pipeline .* is longer than can be followed\n.*chained_400"):
+        load(chained(400, tmp_path))
