@@ -17,7 +17,7 @@ from ghcm.expr import Expr, Lambda, Literal
 from ghcm.language import ast
 from ghcm.lowering.arguments import Given
 from ghcm.lowering.context import Context, Scope
-from ghcm.lowering.expressions.functions import lambda_of
+from ghcm.lowering.expressions.functions import lambda_of, whole
 from ghcm.lowering.expressions.records import fits
 from ghcm.operators import ENGINE_OF_STREAMS, Operator
 from ghcm.source import Span
@@ -236,7 +236,7 @@ class Step:
     def of_unit(self, argument: str, type_: Type, what: str, *, least: int | None = None) -> Expr:
         """The argument as a value of that type: a constant or a parameter of the unit, not of a record."""
         written = self.given.required(argument)
-        made = self.scope.typed(written)
+        made = whole(written, self.scope, what)
         if least is not None and isinstance(made, Literal) and isinstance(made.value, int) and made.value < least:
             raise self.report(Code.OUT_OF_RANGE, f"{what} is less than {least}", written.span)
         return fits(made, type_, what, written.span, self.context)

@@ -41,12 +41,12 @@ def lower(program: ast.Program, *, for_reference: bool = False) -> Program:
 def look(program: ast.Program, units: Iterable[str]) -> Notes:
     """What can be found out about these units of a program that may have mistakes."""
     notes = Notes()
-    declared = declare(program, Diagnostics(), notes)
-    assembly = _assembled(declared)
-    for name in units:
-        if name in declared.units:
-            with suppress(RecursionError):
-                assembly.unit(name)
+    with suppress(RecursionError):
+        assembly = _assembled(declare(program, Diagnostics(), notes))
+        for name in units:
+            if name in assembly.declared:
+                with suppress(RecursionError):
+                    assembly.unit(name)
     return notes
 
 

@@ -19,6 +19,7 @@ from ghcm.language import ast
 from ghcm.lowering.context import Context, Scope
 from ghcm.lowering.drafts import Draft, Flow, Signature, Surroundings, UnitDraft
 from ghcm.lowering.expressions.constants import NotConstant, constant, how_written
+from ghcm.lowering.expressions.functions import whole
 from ghcm.lowering.expressions.records import fits
 from ghcm.lowering.pipelines import evaluate, named_nodes
 from ghcm.spg.graph import Parameter
@@ -59,12 +60,12 @@ def parameters_of(unit: ast.UnitDecl, types: Mapping[str, Type | None], context:
 
 def _parameter(written: ast.Parameter, type_: Type | None, context: Context) -> Parameter:
     name, default = written.name.text, written.default
-    made = None if default is None else Scope(context).typed(default)
+    what = f'the default of "{name}"'
+    made = None if default is None else whole(default, Scope(context), what)
     if type_ is None:
         raise Reported
     if default is None or made is None:
         return Parameter(name, type_, True)
-    what = f'the default of "{name}"'
     value = fits(made, type_, what, default.span, context)
     try:
         return Parameter(name, type_, False, constant(value))

@@ -14,7 +14,7 @@ from ghcm.lowering import foreign_idioms
 from ghcm.lowering.arguments import Given, match_arguments
 from ghcm.lowering.context import Scope
 from ghcm.lowering.expressions.conversion import convert
-from ghcm.lowering.expressions.functions import lambda_of
+from ghcm.lowering.expressions.functions import lambda_of, whole
 from ghcm.lowering.types import has_null
 from ghcm.operators import Argument
 from ghcm.reducers import Aggregate, AggregateFunction
@@ -92,7 +92,7 @@ def _argument(written: ast.Expr, over: Aggregated, what: str) -> Lambda:
     columns: dict[str, Expr | None] = {_WHOLE: parameter}
     if isinstance(element, Struct):
         columns |= {field.name: Get(parameter, field.name, field.type) for field in element.fields}
-    return Lambda((parameter,), over.scope.binding(columns).typed(written))
+    return Lambda((parameter,), whole(written, over.scope.binding(columns), what))
 
 
 _OF_DECIMALS = (

@@ -80,8 +80,9 @@ def _defined(function: ast.FunctionDecl, context: Context) -> Defined:
             hint = "Each call gives every value; x ?? 3 in the body says what stands for null, where a parameter has ?."
             context.report(Code.BAD_LAMBDA, message, parameter.default.span, hint=hint)
         variables[text] = None if type_ is None else Var(text, type_)
-    scope = Scope(context, variables)
-    result, body = both(lambda: context.records.type_of(function.result), lambda: scope.typed(function.body))
+    scope, type_of = Scope(context, variables), context.records.type_of
+    what = f'the body of function "{name}"'
+    result, body = both(lambda: type_of(function.result), lambda: whole(function.body, scope, what))
     body = fits(body, result, f'the result of function "{name}"', function.body.span, context)
     parameters = tuple(each for each in variables.values() if isinstance(each, Var))
     if len(parameters) < len(function.parameters):
@@ -93,6 +94,17 @@ def _defined(function: ast.FunctionDecl, context: Context) -> Defined:
 
 
 _IN_STEPS = "Several map(...) compute it in steps."
+
+
+def whole(written: ast.Expr, scope: Scope, what: str) -> Expr:
+    """The typed form of an expression that is part of no other; one too deep to be followed is reported."""
+    try:
+        return scope.typed(written)
+    except RecursionError:
+        if not too_deep(written):  # it is what stands around it
+            raise
+        message = f"{what} nests deeper than {DEEPEST} levels"
+        raise scope.report(Code.TOO_DEEP, message, written.span) from None
 
 
 def condition(written: ast.Expr, scope: Scope, what: str) -> Expr:

@@ -14,6 +14,7 @@ from ghcm.lowering.arguments import misspelt
 from ghcm.lowering.context import Context
 from ghcm.lowering.drafts import RULES, Bound, Flow, Signature, SinkDraft, Step, ends_as_pairs, final, rule
 from ghcm.lowering.expressions.aggregates import Aggregated, aggregate_of, is_aggregate
+from ghcm.lowering.expressions.functions import whole
 from ghcm.lowering.expressions.records import fits
 from ghcm.reducers import Aggregate
 from ghcm.source import Span
@@ -244,7 +245,7 @@ def _argument(
         message = f'"{column}" has a value in each record, and the call carries one'
         hint = f"An aggregate makes one of them, for example max({column})."
         raise step.report(Code.BAD_AGGREGATE, message, written.span, hint=hint)
-    made = step.scope.typed(written)
+    made = whole(written, step.scope, what)
     if wanted is None:
         raise Reported
     return fits(made, wanted, what, written.span, step.context, Code.CALL_ARGUMENT_TYPE)

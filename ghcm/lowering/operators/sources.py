@@ -15,6 +15,7 @@ from ghcm.lowering.context import Scope
 from ghcm.lowering.drafts import SOURCES, Bound, Draft, Flow, Raw, RawSource, Step, rule
 from ghcm.lowering.expressions.constants import NotConstant, constant
 from ghcm.lowering.expressions.conversion import common_type
+from ghcm.lowering.expressions.functions import whole
 from ghcm.lowering.expressions.records import fits
 from ghcm.lowering.expressions.unions import conforms
 from ghcm.lowering.types import LINE, has_null
@@ -122,7 +123,7 @@ def settle(step: Step, raw: Raw) -> Flow:
         message = f'"{step.name}" needs records, and this source gives raw ones'
         raise step.report(Code.NEEDS_RECORD, message, hint="Say what the records are: .as(Record).")
     rows = [row for source in raw.sources for row in source.rows]
-    values = every(Scope(step.context).typed, rows)
+    values = every(lambda row: whole(row, Scope(step.context), "a row of memory"), rows)
     element = common_type(values, step.context.records.known_unions) if values else None
     if element is None or has_null(element):
         message = "the rows do not say what their records are"
@@ -184,7 +185,7 @@ def _start(step: Step) -> int:
             time = time if time.tzinfo else time.replace(tzinfo=UTC)
             return (time - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
     elif isinstance(written, ast.Literal | ast.Apply):
-        value = attempt(Scope(step.context).typed, written)
+        value = attempt(whole, written, Scope(step.context), '"start" of "generate"')
         if value is None:
             return 0
         with suppress(NotConstant):
@@ -225,7 +226,7 @@ def _memory(step: Step, source: RawSource, element: Type) -> Draft:
     scope = Scope(step.context)
 
     def values(row: ast.Expr) -> tuple[object, ...]:
-        value = fits(scope.typed(row), element, "the record", row.span, step.context)
+        value = fits(whole(row, scope, "a row of memory"), element, "the record", row.span, step.context)
         try:
             found = constant(value)
         except NotConstant:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-from ghcm.spg.reference.functions import arithmetic, collections, conversion, json, logic, network, strings, time
+from ghcm.spg.reference.functions import arithmetic, collections, conversion, json, logic, network, texts, time
 from ghcm.spg.reference.functions.meaning import Failed, Meaning, Types, checked
 
 __all__ = ["MEANINGS", "Failed", "Types", "call", "checked"]
 
-_MODULES = (arithmetic, logic, conversion, strings, collections, json, time, network)
+_MODULES = (arithmetic, logic, conversion, texts, collections, json, time, network)
 
 MEANINGS: dict[str, Meaning] = {name: each for module in _MODULES for name, each in module.MEANINGS.items()}
 """By name: total over the table but for the three that are lazy."""
