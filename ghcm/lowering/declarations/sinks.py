@@ -121,6 +121,7 @@ def key_of(sink: SinkDraft, element: Type, context: Context) -> Lambda | None:
     key = attempt(lambda_of, sink.key, (element,), Scope(context), f'the key of sink "{sink.name}"')
     if key is not None and not comparable(key.body.type):
         context.report(Code.NOT_COMPARABLE, f'"{key.body.type}" cannot be a key', sink.key.span)
+        return None
     return key
 
 
