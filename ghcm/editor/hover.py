@@ -34,19 +34,19 @@ def path_to(tree: ast.Node, offset: int) -> tuple[ast.Node, ...]:
 
 def names_at(path: tuple[ast.Node, ...], program: ast.Program) -> Names:
     """The names in sight of the innermost node of a path."""
-    variables: dict[str, Span | None] = {}
-    outside: dict[str, Span | None] = {}
+    found: list[ast.Name] = []
     for node in path:
         match node:
             case ast.UnitDecl(parameters=parameters, body=body):
-                collections = [each.name for each in body if isinstance(each, ast.Assign)]
-                outside = {each.text: each.span for each in (*collections, *(each.name for each in parameters))}
+                found = [each.name for each in (*body, *parameters) if not isinstance(each, ast.Do)]
             case ast.Lambda(parameters=names):
-                variables |= {each.text: each.span for each in names}
+                found = [*names, *found]
             case _:
                 pass
-    declared = {each.name.text: each for each in reversed(program.declarations)}
-    return Names({**variables, **outside, **variables}, declared)
+    values: dict[str, Span | None] = {}
+    for name in found:
+        values.setdefault(name.text, name.span)
+    return Names(values, {each.name.text: each for each in reversed(program.declarations)})
 
 
 def definition(path: tuple[ast.Node, ...], program: ast.Program, notes: Notes) -> Span | None:

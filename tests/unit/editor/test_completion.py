@@ -40,6 +40,10 @@ def proposed(written: str) -> list[str]:
         ("record Other { visit: |", ["Method", "Visit", "Other"]),
         (WATCH + "  visits.filter(v => v.page == Method.|", ["get", "post"]),
         (WATCH + "  visits.map(v => v.page.words().|", ["map", "filter", "any", "all"]),
+        (
+            "batch b(least: int) {\n  all = lake.read()\n  all.map(v => v.page.words().map(w => |",
+            ["w", "v", "all", "least"],
+        ),
         ('sink other = parquet("x", |', ["path = ", "mode = "]),
         ("responsive batch job(n: int, since: |", ["Method", "Visit"]),
     ],
