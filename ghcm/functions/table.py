@@ -54,10 +54,11 @@ Text: TypeAlias = "str | Never | Mapping[Choice, str | Never]"
 
 `{0}` is the first argument, put in parentheses where it binds too loosely for where it stands. `{1|x}` is `x` where the
 argument is not given, `{*}` all arguments between commas. Of constants: `{1:bare}` as Python writes it, `{1:zone}` a
-time zone with a comma before it (nothing for UTC), `{pattern}` the regular expression of the second argument. Of types:
-`{type}`, `{precision}` and `{scale}` of the result, `{0.precision}` and `{0.scale}` of an argument. Of Polars: where
-an argument `{1:given}` is null, so is the result, whatever Polars says. Of SQL: `{each}` is a name for the items of a
-list, and what follows `{given:then}` is for arguments that are not null.
+time zone with a comma before it (nothing for UTC), `{pattern}` the regular expression of the second argument,
+`{pattern:whole}` with both ends fixed. Of types: `{type}`, `{precision}` and `{scale}` of the result, `{0.precision}`
+and `{0.scale}` of an argument. Of Polars: `{1:given}` is an argument, and where it is null, so is the result, whatever
+Polars says. Of SQL: `{each}` is a name for the items of a list, and what follows `{given:then}` is for arguments that
+are not null.
 """
 
 
@@ -65,8 +66,9 @@ _Case = TypeVar("_Case")
 
 SqlFailure: TypeAlias = tuple[str, Failure, str]
 """A condition for which a record fails on Spark, the reason and the detail. In the condition `{given}` says that no
-argument is null, and goes on with AND; `{0:given}` says it of one, `{given:after}` begins with AND; `{value}` is the
-text of the call. In the detail `{0}` is an argument, `{0:40}` the first 40 characters of it.
+argument is null, and goes on with AND; `{given:after}` begins with AND. `{0:given}` and `{0:after}` say it of one
+argument, and do not write it, as Polars' `{0:given}` does. `{value}` is the text of the call. In the detail `{0}` is
+an argument, `{0:40}` the first 40 characters of it.
 """
 
 
