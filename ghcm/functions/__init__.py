@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ghcm.functions import arithmetic, collections, conversion, encodings, json, logic, network, patterns, strings, time
 from ghcm.functions.collections import SUMMARIES
-from ghcm.functions.table import BadConstant, Example, Failure, Function, Nulls, chosen, resolve
+from ghcm.functions.table import BadConstant, Example, Failure, Function, Nulls, resolve, text_for
 from ghcm.signatures import Resolution, comparable
 
 __all__ = [
@@ -25,9 +25,9 @@ __all__ = [
     "Function",
     "Nulls",
     "Resolution",
-    "chosen",
     "comparable",
     "resolve",
+    "text_for",
 ]
 
 FAMILIES: dict[str, tuple[Function, ...]] = {

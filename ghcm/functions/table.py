@@ -183,7 +183,7 @@ def resolve(function: Function, arguments: tuple[Type, ...]) -> Resolution | Non
     return Resolution(parameters, result)
 
 
-def chosen(text: Text | None, kind: Type | None, count: int, *, safe: bool) -> str | Never | None:
+def text_for(text: Text | None, kind: Type | None, count: int, *, safe: bool) -> str | Never | None:
     """The text for a call by the type of its first argument, its number of arguments, and whether it cannot fail."""
     return choose(text, kind, count, safe=safe) if isinstance(text, Mapping) else text
 

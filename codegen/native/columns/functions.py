@@ -32,7 +32,7 @@ from ghcm.codegen.native.texts import (
     zone,
 )
 from ghcm.expr import Call, Expr
-from ghcm.functions import FUNCTIONS, chosen
+from ghcm.functions import FUNCTIONS, text_for
 from ghcm.functions.logic import NESTED
 from ghcm.support import Never
 from ghcm.types import is_nullable, strip
@@ -55,9 +55,9 @@ def written(scope: Scope, expr: Call) -> Column:
     """A call as the table of functions writes it in Polars, with a mask of the records that fail."""
     function, kind, count = FUNCTIONS[expr.function], kind_of(expr), len(expr.arguments)
     safe = not call_can_fail(expr)
-    text = chosen(function.polars, kind, count, safe=safe)
+    text = text_for(function.polars, kind, count, safe=safe)
     assert isinstance(text, str), f"no text of {expr.function} of {kind}"
-    fails = chosen(function.polars_fails, kind, count, safe=safe) or ""
+    fails = text_for(function.polars_fails, kind, count, safe=safe) or ""
     assert isinstance(fails, str), f"no text of {expr.function} of {kind}"
     texts = [snippet(each) for each in (text, fails) if each]
     mentioned = frozenset[int]().union(*(each.arguments() for each in texts))
@@ -331,7 +331,7 @@ COLUMN_FUNCTIONS: dict[str, Emit] = {
 def refusal(call: Call) -> str:
     """Why a call has no columnar form; "" where it has one."""
     polars, kind = FUNCTIONS[call.function].polars, kind_of(call)
-    found = chosen(polars, kind, len(call.arguments), safe=False)
+    found = text_for(polars, kind, len(call.arguments), safe=False)
     if isinstance(found, Never):
         return f"{call.function}{'' if found is polars else f' of {kind}'}: {found.reason}"
     refuse = REFUSALS.get(call.function)

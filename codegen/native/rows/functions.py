@@ -31,7 +31,7 @@ from ghcm.codegen.native.texts import (
     zone,
 )
 from ghcm.expr import Call, Expr, Literal
-from ghcm.functions import FAMILIES, FUNCTIONS, chosen
+from ghcm.functions import FAMILIES, FUNCTIONS, text_for
 from ghcm.spg.notation.types import print_type
 from ghcm.types import is_nullable, strip
 from ghcm.unification import unify
@@ -64,7 +64,7 @@ Emit = Callable[[Scope, Call, list[Code]], Code]
 def written(scope: Scope, expr: Call, codes: list[Code]) -> Code:
     """A call as the table of functions writes it in Python."""
     kind, count = kind_of(expr), len(expr.arguments)
-    text = chosen(FUNCTIONS[expr.function].python, kind, count, safe=not call_can_fail(expr))
+    text = text_for(FUNCTIONS[expr.function].python, kind, count, safe=not call_can_fail(expr))
     assert isinstance(text, str), f"no text of {expr.function} of {kind}"
     if text == "{0}":
         return codes[0]

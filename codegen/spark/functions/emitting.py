@@ -11,7 +11,7 @@ from ghcm.codegen.spark.library.sql import text as quoted_text
 from ghcm.codegen.spark.library.sql import when
 from ghcm.codegen.spark.sql import Checked, all_of, ddl, given, partial, variable
 from ghcm.expr import Call, Expr
-from ghcm.functions import FUNCTIONS, chosen
+from ghcm.functions import FUNCTIONS, text_for
 from ghcm.functions.table import SqlFailure, choose
 from ghcm.types import Type, strip
 
@@ -35,7 +35,7 @@ Emit = Callable[[Writer, Call], Checked]
 def written(writer: Writer, call: Call) -> Checked:
     """A call as the table of functions writes it in SQL, with an error for the records that fail."""
     function, count, safe = FUNCTIONS[call.function], len(call.arguments), not call_can_fail(call)
-    text = chosen(function.spark, kind(call), count, safe=safe)
+    text = text_for(function.spark, kind(call), count, safe=safe)
     assert isinstance(text, str), f"no text of {call.function} of {kind(call)}"
     failures = function.spark_fails
     if isinstance(failures, Mapping):
