@@ -30,25 +30,27 @@ NESTED = Never("Polars orders no structs, and takes nulls inside structs and lis
 _POLARS: dict[Choice, str | Never] = {Struct: NESTED, List: NESTED, Null: Never("there is nothing to compare")}
 
 
-def _compared(name: str, form: str, says: str, shows: Mapping[str, str], sign: str = "") -> Function:
-    spark = f"({{0}} {sign} {{1}})" if sign else f"{{given:then}}{name}({{0}}, {{1}})"
-    polars = _POLARS if sign else _POLARS | {ELSE: f"column_numbers.{name}({{0}}, {{1}})"}
-    rule = compare(BOOL if sign else None)
-    return Function(name, form, rule, says=says, method=False, shows=shows, polars=polars, spark=spark)
+def _comparison(name: str, form: str, says: str, shows: Mapping[str, str], sign: str) -> Function:
+    spark = f"({{0}} {sign} {{1}})"
+    return Function(name, form, compare(BOOL), says=says, method=False, shows=shows, polars=_POLARS, spark=spark)
+
+
+def _extreme(name: str, form: str, says: str, shows: Mapping[str, str]) -> Function:
+    polars = _POLARS | {ELSE: f"column_numbers.{name}({{0}}, {{1}})"}
+    spark = f"{{given:then}}{name}({{0}}, {{1}})"
+    return Function(name, form, compare(None), says=says, method=False, shows=shows, polars=polars, spark=spark)
 
 
 # fmt: off
 COMPARISON = (
-    _compared("eq", "a == b", "whether both are the same value", {"1 == 1.0": "true", '"a" == "A"': "false"}, "="),
-    _compared("ne", "a != b", "whether they differ", {"1 != 2": "true"}, "!="),
-    _compared("lt", "a < b", "whether a is less", {'"Z" < "a"': "true"}, "<"),
-    _compared("le", "a <= b", "whether a is less or equal", {"2 <= 2": "true"}, "<="),
-    _compared("gt", "a > b", "whether a is greater", {"90s > 1m": "true"}, ">"),
-    _compared("ge", "a >= b", "whether a is greater or equal", {"1 >= 2": "false"}, ">="),
-    _compared("least", "min(a, b)", "the smaller of two values; null if either is null", {"min(3, 2)": "2"}),
-    _compared(
-        "greatest", "max(a, b)", "the greater of two values; null if either is null", {'max("a", "b")': '"b"'},
-    ),
+    _comparison("eq", "a == b", "whether both are the same value", {"1 == 1.0": "true", '"a" == "A"': "false"}, "="),
+    _comparison("ne", "a != b", "whether they differ", {"1 != 2": "true"}, "!="),
+    _comparison("lt", "a < b", "whether a is less", {'"Z" < "a"': "true"}, "<"),
+    _comparison("le", "a <= b", "whether a is less or equal", {"2 <= 2": "true"}, "<="),
+    _comparison("gt", "a > b", "whether a is greater", {"90s > 1m": "true"}, ">"),
+    _comparison("ge", "a >= b", "whether a is greater or equal", {"1 >= 2": "false"}, ">="),
+    _extreme("least", "min(a, b)", "the smaller of two values; null if either is null", {"min(3, 2)": "2"}),
+    _extreme("greatest", "max(a, b)", "the greater of two values; null if either is null", {'max("a", "b")': '"b"'}),
     Function(
         "ensure", "(condition, message)", (BOOL, STRING), BOOL,
         "true; fails with the message where the condition is false. A filter by it makes dead letters of records that "
