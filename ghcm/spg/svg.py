@@ -16,8 +16,8 @@ from ghcm.spg.connectors import text_of
 from ghcm.spg.graph import Program, Task, Unit
 from ghcm.spg.labels import summary
 from ghcm.spg.layout import Layout, Point, Size, lay_out
-from ghcm.spg.notation.graph import print_exchange
 from ghcm.spg.ops import Fused, Op, Publish, ReadSink, ReadTable, To
+from ghcm.spg.text import print_exchange
 from ghcm.spg.traits import Role, State, traits_of
 
 DATA, CALL, _INK, _PALE = "#2f6fb0", "#c4572e", "#1f2933", "#66727f"
