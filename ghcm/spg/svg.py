@@ -49,10 +49,10 @@ def element(name: str, text: str | None = None, **attributes: float | str) -> st
     return f"<{name} {written}/>" if text is None else f"<{name} {written}>{text}</{name}>"
 
 
-def way(*steps: float | str) -> str:
+def path_of(*steps: float | str) -> str:
     """The words of a path: letters, and behind each its numbers.
 
-    >>> way("M", 1.0, 2.5, "H", 3.0)
+    >>> path_of("M", 1.0, 2.5, "H", 3.0)
     'M1 2.5 H3'
     """
     words = " ".join(step if isinstance(step, str) else number(step) for step in steps)
@@ -75,12 +75,12 @@ def clip(text: str, size: float, most: float) -> str:
 
 def curve(points: Sequence[Point], *, sideways: bool = False) -> str:
     """A path through points that leaves and enters each downwards (or sideways)."""
-    parts = [way("M", *points[0])]
+    parts = [path_of("M", *points[0])]
     for (x1, y1), (x2, y2) in pairwise(points):
         bend = max(24.0, abs(x2 - x1) / 2) if sideways else max(16.0, abs(y2 - y1) / 2)
         right, down = (bend, 0.0) if sideways else (0.0, bend)
         ends = ((x1 + right, y1 + down), (x2 - right, y2 - down), (x2, y2))
-        parts.append(f"C{', '.join(way(*end) for end in ends)}")
+        parts.append(f"C{', '.join(path_of(*end) for end in ends)}")
     return " ".join(parts)
 
 
@@ -175,7 +175,7 @@ def _port(
     side = x + (width if right else -2)
     if task is None or name not in blocks or task not in blocks[name].boxes:
         point = (side, y + (30 if name in blocks else height / 2))
-        return (way("M", *point) if right else "", point)
+        return (path_of("M", *point) if right else "", point)
     boxes = blocks[name].boxes
     (own_x, own_y), (own_width, own_height) = boxes[task]
     middle = own_y + own_height / 2
@@ -184,14 +184,14 @@ def _port(
     near = (x + own_x + (own_width if right else -2), y + middle)
     if not beyond:
         point = (side, near[1])
-        return (way("M", *near, "H", side) if right else way("H", near[0]), point)
+        return (path_of("M", *near, "H", side) if right else path_of("H", near[0]), point)
     centre = x + own_x + own_width / 2
     if right:
         gap = y + max(a[1] + b[1] for a, b in layer) + 12 + 6 * len(beyond)
         start = ("M", centre, y + own_y + own_height, "V", gap - 8)
-        return (way(*start, "Q", centre, gap, centre + 8, gap, "H", side), (side, gap))
+        return (path_of(*start, "Q", centre, gap, centre + 8, gap, "H", side), (side, gap))
     gap = y + min(a[1] for a, _ in layer) - 12 - 6 * len(beyond)
-    return (way("H", centre - 8, "Q", centre, gap, centre, gap + 8, "V", y + own_y - 2), (side, gap))
+    return (path_of("H", centre - 8, "Q", centre, gap, centre, gap + 8, "V", y + own_y - 2), (side, gap))
 
 
 def draw_connector(kind: str, lines: tuple[str, str], corner: Point, size: Size) -> Iterator[str]:
@@ -199,9 +199,9 @@ def draw_connector(kind: str, lines: tuple[str, str], corner: Point, size: Size)
     (x, y), (width, height) = corner, size
     if kind == "sink":
         forth, back = ("a", width / 2, 7, 0, 0, 0, width, 0), ("a", width / 2, 7, 0, 0, 0, -width, 0)
-        sides = way("M", x, y + 7, "v", height - 14, *forth, "v", 14 - height)
+        sides = path_of("M", x, y + 7, "v", height - 14, *forth, "v", 14 - height)
         yield element("path", d=sides, fill="#eaf1f8", stroke=DATA)
-        yield element("path", d=way("M", x, y + 7, *forth, *back), fill="#f6fafd", stroke=DATA)
+        yield element("path", d=path_of("M", x, y + 7, *forth, *back), fill="#f6fafd", stroke=DATA)
     else:
         yield element("rect", x=x, y=y, width=width, height=height, rx=height / 2, fill="#fbeee8", stroke=CALL)
     below = y + height / 2 + (9 if kind == "sink" else 4)
@@ -253,7 +253,7 @@ def _document(size: Size, title: str, body: Sequence[str]) -> Iterator[str]:
 
 
 def _moved(body: Sequence[str], corner: Point) -> list[str]:
-    return [f'<g transform="translate({way(*corner)})">', *body, "</g>"]
+    return [f'<g transform="translate({path_of(*corner)})">', *body, "</g>"]
 
 
 # --- units -----------------------------------------------------------------------------------------------------------
@@ -332,8 +332,8 @@ def _edges(
     sizes: Mapping[str, Size],
     shift: Point,
 ) -> Iterator[str]:
-    ways = [
-        _way(unit, edge.producer, task, print_exchange(edge.exchange, str))
+    labels = [
+        _edge_label(unit, edge.producer, task, print_exchange(edge.exchange, str))
         for task in unit.tasks
         for edge in task.inputs
         if edge.producer in sizes
@@ -344,13 +344,13 @@ def _edges(
         last = (coming[index], corners[end][1] - 2)
         through = [(x + shift[0], y + shift[1]) for x, y in layout.routes[index]]
         yield element("path", class_="edge", marker_end="url(#data)", d=curve([first, *through, last]))
-        if ways[index]:
+        if labels[index]:
             near = through[-1] if through else first
             x, y = (near[0] + last[0]) / 2, (max(near[1], last[1] - 50) + last[1]) / 2 + 4
-            yield element("text", xml_text(ways[index]), class_="way", text_anchor="middle", x=x, y=y)
+            yield element("text", xml_text(labels[index]), class_="way", text_anchor="middle", x=x, y=y)
 
 
-def _way(unit: Unit, producer: str, task: Task, exchange: str) -> str:
+def _edge_label(unit: Unit, producer: str, task: Task, exchange: str) -> str:
     """The exchange, and from how many instances to how many where it is more than one."""
     before = unit.task(producer).parallelism
     moved = before != task.parallelism or (exchange and before > 1)
