@@ -9,7 +9,7 @@ from __future__ import annotations
 import decimal
 from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, assert_never, cast
 
 import polars as pl
 import pyarrow as pa
@@ -33,8 +33,10 @@ def dtype(type_: types.Type) -> pl.DataType:
             return pl.Struct({field.name: dtype(field.type) for field in fields})
         case types.Decimal(precision=precision, scale=scale):
             return pl.Decimal(precision, scale)
-        case _:  # scalars
+        case types.Scalar() | types.Enumeration():
             return _SCALARS[type(type_)]
+        case _:
+            assert_never(type_)
 
 
 _SCALARS: dict[type[types.Type], pl.DataType] = {

@@ -9,7 +9,7 @@ import math
 import zlib
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TypeAlias, cast
+from typing import TypeAlias, assert_never, cast
 
 from ghcm import types
 from ghcm.values import encoder
@@ -57,8 +57,10 @@ def identity_of(type_: types.Type) -> Change | None:
             return _parts([identity_of(field.type) for field in fields])
         case types.Map(key=key, value=value):
             return _pairs(identity_of(key), identity_of(value))
-        case _:  # Python hashes and compares the rest as the language does
+        case types.Scalar() | types.Decimal() | types.Enumeration():  # as Python hashes and compares
             return None
+        case _:
+            assert_never(type_)
 
 
 @lru_cache(maxsize=1024)
@@ -73,8 +75,10 @@ def value_of(type_: types.Type) -> Change | None:
             return _parts([value_of(field.type) for field in fields])
         case types.Map():
             return _map
-        case _:  # an identity is the value itself
+        case types.Scalar() | types.Decimal() | types.Enumeration():  # an identity is the value itself
             return None
+        case _:
+            assert_never(type_)
 
 
 def _one_float(value: object) -> object:

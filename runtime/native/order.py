@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import isnan
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from ghcm import types
 
@@ -65,5 +65,7 @@ def order_of(type_: types.Type) -> Order:
             return struct(*(order_of(field.type) for field in fields))
         case types.Map(key=key, value=value):
             return pairs(order_of(key), order_of(value))
-        case _:  # Python orders the rest as the language does
+        case types.Scalar() | types.Decimal() | types.Enumeration():  # as Python orders
             return plain
+        case _:
+            assert_never(type_)

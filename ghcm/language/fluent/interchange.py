@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal as Exact
 from types import NoneType, UnionType, new_class
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, assert_never, cast
 
 from ghcm import types
 from ghcm.language.fluent import records as declared
@@ -384,5 +384,7 @@ def annotation_of(
             return typing.Literal[values]
         case types.Null():
             raise Unmapped("null alone is no type of the language")
-        case _:  # a row of the table says it
+        case types.Scalar():  # a row of the table says it
             return next(known for known, found in PLAIN.items() if found == type_)
+        case _:
+            assert_never(type_)

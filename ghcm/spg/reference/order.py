@@ -6,7 +6,7 @@ Null is least, NaN equals itself and is greatest, -0.0 = 0.0, strings go by code
 from __future__ import annotations
 
 import math
-from typing import cast
+from typing import assert_never, cast
 
 from ghcm import types
 
@@ -29,5 +29,7 @@ def order_key(value: object, type_: types.Type) -> tuple[object, ...]:
         case types.Map(key=key, value=held):  # has no order in the language; told apart by its pairs
             pairs = cast("dict[object, object]", value).items()
             return (1, *sorted((order_key(name, key), order_key(each, held)) for name, each in pairs))
-        case _:  # the others are ordered as their Python values are
+        case types.Scalar() | types.Decimal() | types.Enumeration():  # ordered as their Python values are
             return (1, value)
+        case _:
+            assert_never(type_)

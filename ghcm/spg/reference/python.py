@@ -75,8 +75,10 @@ def _hand(value: Any, type_: types.Type) -> object:
             members = {field.name: property(itemgetter(index)) for index, field in enumerate(fields)}
             record = type(type_.name or "Record", (tuple,), members)
             return cast("object", record(_hand(each, field.type) for each, field in zip(value, fields, strict=True)))
-        case _:  # the others are Python's own already
+        case types.Scalar() | types.Decimal() | types.Enumeration():  # Python's own already
             return cast("object", value)
+        case _:
+            assert_never(type_)
 
 
 def take(value: object, type_: types.Type) -> object:
