@@ -19,7 +19,7 @@ from ghcm.spg.reference.aggregates import aggregate, given
 from ghcm.spg.reference.ends import publish, read_sink, read_table, source, write
 from ghcm.spg.reference.functions import Failed
 from ghcm.spg.reference.joins import joined, looked_up_in_time
-from ghcm.spg.reference.rows import (
+from ghcm.spg.reference.operations import (
     aggregated,
     arrival_time,
     counted,
