@@ -20,11 +20,11 @@ from ghcm.reducers import Aggregate
 from ghcm.spg.connectors import Files, Format, Generate, Kafka, Memory, Mode, Socket, SourceConnector
 from ghcm.spg.ops import Publish, ReadSink, ReadTable, Source, To
 from ghcm.spg.reference.aggregates import Given, aggregate, given
+from ghcm.spg.reference.decoding import BYTE_ORDER_MARK, LONGEST, Bad, decoded, whole_records
 from ghcm.spg.reference.expressions import evaluate
 from ghcm.spg.reference.functions import Failed
 from ghcm.spg.reference.order import order_key
 from ghcm.spg.reference.state import NO_KEY, Published, Record, Run, Step, Window
-from ghcm.spg.reference.text_records import BYTE_ORDER_MARK, LONGEST, Bad, decoded, whole_records
 from ghcm.types import Struct
 
 

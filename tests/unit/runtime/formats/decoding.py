@@ -11,7 +11,7 @@ from ghcm.runtime.formats.chunks import Lines
 from ghcm.runtime.formats.decoder import open_decoder
 from ghcm.runtime.sources.source import Source
 from ghcm.spg.connectors import Format
-from ghcm.spg.reference.text_records import Bad, decoded
+from ghcm.spg.reference.decoding import Bad, decoded
 from ghcm.types import Struct
 
 __all__ = ["by_reference", "decode", "drain", "drain_batches"]

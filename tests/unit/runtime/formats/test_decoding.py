@@ -13,7 +13,7 @@ from ghcm.formats.fields import from_json_field, from_text_field
 from ghcm.formats.files import find_files
 from ghcm.runtime.sources.files import FilesSource
 from ghcm.spg.connectors import Files, Format
-from ghcm.spg.reference.text_records import Bad, decoded
+from ghcm.spg.reference.decoding import Bad, decoded
 from ghcm.types import (
     INT_MAX,
     INT_MIN,

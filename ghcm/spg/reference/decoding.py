@@ -1,5 +1,5 @@
 """Raw bytes of one partition into records: text and JSON by lines, CSV by its header, Zeek's logs, whose `#` headers
-may change in the middle; as strict as the language says.
+may change in the middle, Parquet and Arrow as JSON of the same content; as strict as the language says.
 
 Of a file that still grows the records that are whole are there, since the next byte may go on with the rest.
 """
