@@ -16,7 +16,7 @@ from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields,
 from ghcm.spg import ops
 from ghcm.spg.graph import entry_of
 from ghcm.spg.joining import is_lookup, joined_collection, joined_element, joined_pair, shares_window
-from ghcm.spg.rules.parts import Around, collection_problems, expr_problems, flowing, keyed, part, with_value
+from ghcm.spg.rules.checks import Around, collection_problems, expr_problems, flowing, keyed, part, with_value
 from ghcm.types import WINDOW, Bool, Collection, Duration, Field, Float, Int, Int32, List, Shape, Struct, Type, strip
 from ghcm.unification import accepts
 

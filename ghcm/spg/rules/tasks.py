@@ -14,8 +14,8 @@ from ghcm.expr import Lambda
 from ghcm.spg import ops
 from ghcm.spg.connectors import Connector, Files, Generate, Kafka, Memory, Socket, SourceConnector
 from ghcm.spg.ops import RowOp
-from ghcm.spg.rules import groups, parts
-from ghcm.spg.rules.parts import Around, collection_problems, is_value
+from ghcm.spg.rules import checks, groups
+from ghcm.spg.rules.checks import Around, collection_problems, is_value
 from ghcm.spg.traits import traits_of
 from ghcm.types import WINDOW, Bool, Collection, Field, Int, List, Shape, Struct, Timestamp, Type, pair_of, strip
 
@@ -81,9 +81,9 @@ def _source(connector: Connector, gives: Collection) -> Iterator[str]:
 
 def _timed(around: Around, op: ops.EventTime | ops.ArrivalTime) -> Iterator[str]:
     takes = around.takes[0]
-    yield from parts.flowing(takes)
+    yield from checks.flowing(takes)
     if isinstance(op, ops.EventTime):
-        yield from parts.function_problems(around, op.time, takes.element, Timestamp())
+        yield from checks.function_problems(around, op.time, takes.element, Timestamp())
         if op.idle_us is not None and op.idle_us <= 0:
             yield "a partition becomes idle after no time"
         elif op.idle_us is not None and op.disorder_us is None:
@@ -99,14 +99,14 @@ def _picked(around: Around) -> Iterator[str]:
     for part_ in fields(around.op):
         function: object = getattr(around.op, part_.name)
         if isinstance(function, Lambda):
-            yield from parts.function_problems(around, function, takes.element, Bool())
+            yield from checks.function_problems(around, function, takes.element, Bool())
     yield from collection_problems(around.gives, takes, narrowed=True)
 
 
 def _row(around: Around, op: RowOp | ops.PythonBatch) -> Iterator[str]:
     takes, gives = around.takes[0], around.gives
     made = replace(takes, shape=Shape.STREAM, windowed=False)
-    yield from parts.flowing(takes)
+    yield from checks.flowing(takes)
     if traits_of(op).picks:
         yield from _picked(around)
         return
@@ -125,16 +125,16 @@ def _row(around: Around, op: RowOp | ops.PythonBatch) -> Iterator[str]:
             pair = function.body.type
             if isinstance(pair, Struct) and pair.names == ("_1", "_2"):
                 element = pair_of(*(field.type for field in pair.fields))
-                yield from parts.pairs(gives, replace(made, shape=Shape.PAIRS, element=element))
+                yield from checks.pairs(gives, replace(made, shape=Shape.PAIRS, element=element))
             else:
                 yield f'map_to_pair makes "{pair}", which is no pair'
         case ops.MapValues(function=function):
-            yield from parts.keyed(takes)
-            yield from around.of(function, parts.part(takes, "value"))
-            yield from collection_problems(gives, replace(takes, element=parts.with_value(takes, function.body.type)))
+            yield from checks.keyed(takes)
+            yield from around.of(function, checks.part(takes, "value"))
+            yield from collection_problems(gives, replace(takes, element=checks.with_value(takes, function.body.type)))
         case ops.KeyBy(function=function):
             element = pair_of(function.body.type, takes.element)
-            yield from parts.pairs(gives, replace(made, shape=Shape.PAIRS, element=element))
+            yield from checks.pairs(gives, replace(made, shape=Shape.PAIRS, element=element))
         case ops.PythonCall() | ops.PythonBatch():
             yield from collection_problems(gives, replace(made, element=gives.element))
         case ops.Window(assigner=assigner):
@@ -153,7 +153,7 @@ def _windowed(takes: Collection, gives: Collection) -> Iterator[str]:
 
 def _sessions(around: Around, op: ops.Sessions) -> Iterator[str]:
     takes = around.takes[0]
-    yield from parts.flowing(takes)
+    yield from checks.flowing(takes)
     if op.gap_us < 1:
         yield f"there are no sessions with a gap of {op.gap_us} us"
     yield from _windowed(takes, around.gives)
@@ -188,6 +188,6 @@ def _after(op: RowOp, takes: Collection, element: Type) -> Collection:
 
 def _union(around: Around) -> Iterator[str]:
     for takes in around.takes:
-        yield from parts.flowing(takes)
+        yield from checks.flowing(takes)
         bounded = all(each.bounded for each in around.takes)
         yield from collection_problems(around.gives, replace(takes, bounded=bounded))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal as Number
 
 from ghcm.signatures import DURATION, FLOAT, INT, STRING, TIMESTAMP
-from ghcm.spg.rules.parts import is_value
+from ghcm.spg.rules.checks import is_value
 from ghcm.types import Decimal, List, Nullable, tuple_of
 from tests.conformance.functions.case import Case, case
 
