@@ -23,7 +23,7 @@ from ghcm.lowering import look
 from ghcm.lowering.declarations.sinks import CACHE_ARGUMENTS, SINK_ARGUMENTS
 from ghcm.lowering.drafts import wants_final
 from ghcm.lowering.expressions.applications import CALLABLE
-from ghcm.lowering.expressions.lists_and_maps import EACH, WHOLE
+from ghcm.lowering.expressions.parts import EACH, WHOLE
 from ghcm.lowering.operators import SOURCES
 from ghcm.lowering.operators.times import WINDOWS
 from ghcm.lowering.types import BUILT_IN

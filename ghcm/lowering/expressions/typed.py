@@ -20,17 +20,8 @@ from ghcm.lowering.expressions.applications import CALLABLE, apply, operation
 from ghcm.lowering.expressions.conversion import alike, alike_or_report
 from ghcm.lowering.expressions.enums import enum_named, member_of
 from ghcm.lowering.expressions.functions import condition
-from ghcm.lowering.expressions.lists_and_maps import (
-    EACH,
-    WHOLE,
-    as_known,
-    contained,
-    for_each,
-    of_whole,
-    part_of,
-    picked,
-)
 from ghcm.lowering.expressions.matching import match_value
+from ghcm.lowering.expressions.parts import EACH, WHOLE, as_known, contained, for_each, of_whole, part_of, picked
 from ghcm.lowering.expressions.records import CHOICES, chosen_fields, record_value, updated
 from ghcm.lowering.expressions.unions import is_record
 from ghcm.lowering.narrowing import Outcome, known
