@@ -1,8 +1,9 @@
 """The table of the functions of expressions: name, types, nulls, failures, meaning; one module per family.
 
 The lowering types calls with it, the documentation and the conformance tests are driven by it, and a test holds every
-engine total over it. What a row says is binding; `ghcm.spg.reference.functions` executes it. A row has the texts by
-which engines write a call; where no text can say it, an emitter stands in `functions` of `ghcm.codegen.native.rows`,
+engine total over it. What a row says is binding; `ghcm.spg.reference.functions` executes it, in modules of these names
+but for `strings`, `patterns` and `encodings`, whose meanings stand together in `texts`. A row has the texts by which
+engines write a call; where no text can say it, an emitter stands in `functions` of `ghcm.codegen.native.rows`,
 `ghcm.codegen.native.columns` or `ghcm.codegen.spark`. What texts call stands in `row_functions` and `column_functions`
 of `ghcm.runtime.native`.
 """

@@ -1,6 +1,7 @@
 """The meaning of each function of `ghcm.functions`, on arguments that are not null (but where it handles nulls itself).
 
-`and`, `or` and `coalesce` do not evaluate all of their arguments and stand in `ghcm.spg.reference.expressions`.
+Modules are named as those of the table; `texts` has the meanings of `strings`, `patterns` and `encodings`. `and`, `or`
+and `coalesce` do not evaluate all of their arguments and stand in `ghcm.spg.reference.expressions`.
 """
 
 from __future__ import annotations
