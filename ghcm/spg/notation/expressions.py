@@ -12,7 +12,7 @@ from typing import cast
 from ghcm.expr import Call, Each, Expr, ForEach, Get, If, Lambda, Let, Literal, MakeList, MakeStruct, Param, Try, Var
 from ghcm.spg.notation.natural import Scope, natural, struct_of
 from ghcm.spg.notation.tokens import Tokens, is_word, quoted, word_or_quoted
-from ghcm.spg.notation.types import is_tuple, print_type, print_value, read_number, read_type, read_value
+from ghcm.spg.notation.types import is_written_as_tuple, print_type, print_value, read_number, read_type, read_value
 from ghcm.types import Date, List, Null, Struct, Timestamp, Type, strip, tuple_of
 from ghcm.values.timestamps import date_text, parse_date, parse_timestamp, timestamp_text
 
@@ -127,7 +127,7 @@ def _print_call(call: Call, scope: Scope) -> tuple[str, int]:
 
 def _print_struct(values: tuple[Expr, ...], type_: Type, scope: Scope) -> str:
     texts = [print_expr(value, scope) for value in values]
-    if not isinstance(type_, Struct) or is_tuple(type_):
+    if not isinstance(type_, Struct) or is_written_as_tuple(type_):
         return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
     known = scope.texts.get(print_type(type_), "")
     inner = ", ".join(f"{word_or_quoted(name)}: {text}" for name, text in zip(type_.names, texts, strict=True))

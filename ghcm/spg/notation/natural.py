@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from ghcm import types
 from ghcm.expr import Call, Each, Expr, ForEach, Get, If, Let, Literal, MakeList, MakeStruct, Param, Try, Var
 from ghcm.functions import FUNCTIONS, resolve
-from ghcm.spg.notation.types import is_tuple, print_type
+from ghcm.spg.notation.types import is_written_as_tuple, print_type
 from ghcm.types import Struct, Type, as_nullable, is_nullable, strip
 
 
@@ -54,7 +54,7 @@ def natural(expr: Expr, scope: Scope) -> Type | None:
         case MakeStruct(values=values, type=type_):
             if isinstance(type_, Struct) and print_type(type_) in scope.texts and len(values) == len(type_.fields):
                 return type_
-            names = type_.names if isinstance(type_, Struct) and not is_tuple(type_) else None
+            names = type_.names if isinstance(type_, Struct) and not is_written_as_tuple(type_) else None
             return types.tuple_of(*(each.type for each in values)) if names is None else struct_of(names, values)
         case MakeList(items=items):
             return types.List(items[0].type) if items else None

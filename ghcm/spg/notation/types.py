@@ -26,8 +26,8 @@ from ghcm.spg.notation.tokens import Tokens, quoted, word_or_quoted
 _SCALARS: dict[str, types.Type] = {str(kind()): kind() for kind in get_args(types.Type) if not fields(kind)}
 
 
-def is_tuple(type_: types.Struct) -> bool:
-    """Whether the struct stands for a tuple and is written as one."""
+def is_written_as_tuple(type_: types.Struct) -> bool:
+    """Whether the struct is written as a tuple, which loses nothing of it."""
     names = tuple(f"_{index}" for index in range(1, len(type_.fields) + 1))
     return (
         bool(type_.fields)
@@ -46,7 +46,7 @@ def print_type(type_: types.Type, names: Mapping[str, str] | None = None) -> str
             return f"list<{print_type(item, names)}>"
         case types.Map(key=key, value=value):
             return f"map<{print_type(key, names)}, {print_type(value, names)}>"
-        case types.Struct() if is_tuple(type_):
+        case types.Struct() if is_written_as_tuple(type_):
             inner = ", ".join(print_type(part.type, names) for part in type_.fields)
             return f"({inner}{',' if len(type_.fields) == 1 else ''})"
         case types.Struct():
