@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from ghcm.functions.table import ELSE, Choice, Example, Failure, Function, Nulls
 from ghcm.signatures import BOOL, STRING, Resolution, Rule, comparable
 from ghcm.support import Never
-from ghcm.types import List, Null, Nullable, Struct, Type, as_nullable, is_nullable, strip
+from ghcm.types import List, Null, Nullable, Struct, Type, as_nullable, is_nullable, nullable_like, strip
 from ghcm.unification import unify
 
 
@@ -85,7 +85,7 @@ def coalesce(arguments: tuple[Type, ...]) -> Resolution | None:
     if result is None or isinstance(result, Null):
         return None
     last = result if is_nullable(arguments[-1]) else strip(result)
-    return Resolution((*(as_nullable(result) if is_nullable(each) else strip(result) for each in arguments),), last)
+    return Resolution((*(nullable_like(strip(result), each) for each in arguments),), last)
 
 
 def known(arguments: tuple[Type, ...]) -> Resolution | None:

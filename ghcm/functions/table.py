@@ -12,7 +12,7 @@ from typing import TypeAlias, TypeVar
 
 from ghcm.signatures import Resolution, Rule, fixed
 from ghcm.support import YES, Engine, Never, Yes
-from ghcm.types import Null, Type, as_nullable, is_nullable, strip
+from ghcm.types import Null, Type, as_nullable, is_nullable, nullable_like, strip
 
 
 class Failure(Enum):
@@ -175,10 +175,7 @@ def resolve(function: Function, arguments: tuple[Type, ...]) -> Resolution | Non
     found = function.rule(tuple(map(strip, arguments)))
     if found is None:
         return None
-    parameters = tuple(
-        as_nullable(to) if is_nullable(argument) else to
-        for to, argument in zip(found.parameters, arguments, strict=True)
-    )
+    parameters = tuple(nullable_like(to, given) for to, given in zip(found.parameters, arguments, strict=True))
     result = as_nullable(found.result) if any(map(is_nullable, arguments)) else found.result
     return Resolution(parameters, result)
 

@@ -11,7 +11,7 @@ from ghcm import types
 from ghcm.expr import Call, Each, Expr, ForEach, Get, If, Let, Literal, MakeList, MakeStruct, Param, Try, Var
 from ghcm.functions import FUNCTIONS, resolve
 from ghcm.spg.notation.types import is_written_as_tuple, print_type
-from ghcm.types import Struct, Type, as_nullable, is_nullable, strip
+from ghcm.types import Struct, Type, as_nullable, nullable_like, strip
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def natural(expr: Expr, scope: Scope) -> Type | None:
         case Get(of=of, field=name):
             struct = strip(of.type)
             found = struct.get(name) if isinstance(struct, Struct) else None
-            return None if found is None else as_nullable(found.type) if is_nullable(of.type) else found.type
+            return None if found is None else nullable_like(found.type, of.type)
         case Call(function=name, arguments=arguments):
             function = FUNCTIONS.get(name)
             resolution = resolve(function, tuple(each.type for each in arguments)) if function and arguments else None
@@ -67,15 +67,14 @@ def natural(expr: Expr, scope: Scope) -> Type | None:
 
 
 def _of_each(expr: ForEach) -> Type:
-    nullable = is_nullable(expr.list.type)
     match expr.kind:
         case Each.MAP:
             made: Type = types.List(expr.body.type)
         case Each.FILTER:
             made = strip(expr.list.type)
         case Each.ANY | Each.ALL:
-            made, nullable = types.Bool(), nullable or is_nullable(expr.body.type)
-    return as_nullable(made) if nullable else made
+            made = nullable_like(types.Bool(), expr.body.type)
+    return nullable_like(made, expr.list.type)
 
 
 def _of_literal(value: object) -> Type | None:

@@ -14,7 +14,7 @@ from typing import assert_never, cast
 from ghcm import expr, types
 from ghcm.functions import FUNCTIONS, comparable, resolve
 from ghcm.spg.ops import Op
-from ghcm.types import INT_MAX, INT_MIN, Collection, Shape, Struct, Type, as_nullable, is_nullable, strip
+from ghcm.types import INT_MAX, INT_MIN, Collection, Shape, Struct, Type, as_nullable, is_nullable, nullable_like, strip
 from ghcm.unification import accepts
 
 
@@ -112,8 +112,7 @@ def _get(node: expr.Get) -> str:
     field = struct.get(node.field) if isinstance(struct, Struct) else None
     if field is None:
         return f'"{struct}" has no field "{node.field}"'
-    wanted = as_nullable(field.type) if is_nullable(node.of.type) else field.type
-    return _differs("field", node.field, wanted, node.type)
+    return _differs("field", node.field, nullable_like(field.type, node.of.type), node.type)
 
 
 def _call(call: expr.Call) -> str:
