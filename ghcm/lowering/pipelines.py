@@ -112,7 +112,7 @@ def _operator(name: str, span: Span | None, of: ast.Expr, written: ast.Apply, un
     if name in READS:
         return READS[name](_step(OPERATORS[name], span, written, unit), of)
     bound: Bound | None = None
-    with suppress(Reported):
+    with suppress(Reported):  # `attempt` would cost a chain one frame more for each operator
         bound = evaluate(of, unit)
     operator = OPERATORS.get(name)
     if operator is None or name in SOURCES:

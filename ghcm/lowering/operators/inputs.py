@@ -97,7 +97,7 @@ def union(step: Step, first: Bound | None) -> Bound:
     return _union(step, [final(step, each) if ends_as_pairs(each.collection) else each for each in flows])
 
 
-rule(UNIONS, "union")(union)
+rule(UNIONS, "union")(union)  # as a decorator it would hide that there may be no first one
 
 
 def _record(step: Step) -> Struct:

@@ -66,10 +66,11 @@ def _round(step: Step, collection: Collection) -> RoundDrafts:
         detail = "A step runs many times; it makes records and leaves them to what stands behind."
         hint = "Write behind the iteration: x.iterate(...).to(sink)."
         raise step.report(Code.BAD_STEP, 'the "step" of "iterate" writes', written.body.span, detail=detail, hint=hint)
-    _check_result(step, collection, sound(result).collection, written.body)
+    result = sound(result)
+    _check_result(step, collection, result.collection, written.body)
     inside = _inside(entry, drafts)
     unit.drafts[first:] = [each for each in drafts if each not in inside]
-    return RoundDrafts(entry, tuple(inside), sound(result).draft)
+    return RoundDrafts(entry, tuple(inside), result.draft)
 
 
 def _inside(entry: Draft, drafts: list[Draft]) -> list[Draft]:

@@ -160,8 +160,9 @@ def _column(key: Lambda) -> str | None:
 
 def check_sides(step: Step, left: Flow, right: Flow, kind: JoinKind) -> None:
     """Report two that cannot be joined so, whatever belongs together."""
-    if step.given.flag("asof") or step.given.expr("within") is not None:
-        _check_times(step, left, right, kind, step.given.flag("asof"))
+    asof = step.given.flag("asof")
+    if asof or step.given.expr("within") is not None:
+        _check_times(step, left, right, kind, asof)
     if is_lookup(left.collection, right.collection) and not kind.streams:
         side = "a table" if right.collection.shape is Shape.TABLE else "a stream that never ends"
         message = f"a {kind.value} join with {side} would have to wait for its end"
@@ -202,8 +203,11 @@ def _check_table(step: Step, left: Flow, right: Flow) -> None:
         raise step.report(Code.NEEDS_TIME, message, span, detail=detail, hint=hint)
     if not step.context.for_reference:
         message = "a join with a table of event time does not work yet"
-        detail = "The table has event time, so that each record sees its state of that time. The native engine does not"
-        step.report(Code.NOT_YET, message, span, detail=f"{detail} have such joins yet.", hint=hint)
+        detail = (
+            "The table has event time, so that each record sees its state of that time. "
+            "The native engine does not have such joins yet."
+        )
+        step.report(Code.NOT_YET, message, span, detail=detail, hint=hint)
 
 
 def check_meeting(step: Step, left: Flow, right: Flow, op: Join) -> None:
