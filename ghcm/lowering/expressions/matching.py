@@ -203,7 +203,7 @@ def _missing(type_: Type, seen: list[object]) -> tuple[str, ...] | None:
             return (*(f'"{each.name}"' for each in variants if each.name not in seen), *null)
         case Enumeration(values=values):
             return (*(f'"{each}"' for each in values if each not in seen), *null)
-        case _:  # no list of constants holds all values of other types, and nothing else is a constant
+        case _:  # no list of constants holds all values of other types
             return None
 
 
@@ -244,7 +244,7 @@ def _constant(pattern: ast.Expr | ast.BoundVariant) -> tuple[object] | None:
             return (value,)
         case ast.Unary(op="-", operand=ast.Literal(value=int() | float() as value)):
             return (-value,)
-        case _:  # no list of constants holds all values of other types, and nothing else is a constant
+        case _:  # nothing else is a constant
             return None
 
 
