@@ -17,14 +17,14 @@ positions in the source.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeVar, assert_never, cast
+from dataclasses import dataclass, field, is_dataclass, replace
+from typing import Any, Literal, TypeVar, assert_never, cast, get_args
 
 from ghcm.expr import Lambda
 from ghcm.source import Origin
 from ghcm.spg import graph, ops
 from ghcm.spg.connectors import Connector, Mode
-from ghcm.spg.forms import Anything, Choice, Each, EnumOf, Form, Many, Optional, Plain, TypeOf, form_of, parts_of
+from ghcm.spg.forms import form_of, parts_of
 from ghcm.spg.notation.expressions import print_expr, print_lambda, read_expr, read_lambda
 from ghcm.spg.notation.natural import Scope
 from ghcm.spg.notation.nodes import print_node, read_node
@@ -157,7 +157,7 @@ def _collection(collection: Collection, scope: Scope) -> str:
 def _records(program: graph.Program) -> dict[str, Struct]:
     """The named structs of a program by alias, parts before wholes; of two with one name the second is `Name~2`."""
     found: dict[str, Struct] = {}
-    for type_ in _types(form_of(graph.Program), program):
+    for type_ in _types(program):
         for struct in _structs(type_):
             found.setdefault(print_type(struct), struct)
     result: dict[str, Struct] = {}
@@ -184,26 +184,14 @@ def _structs(type_: Type) -> Iterator[Struct]:
             pass
 
 
-def _types(form: Form, value: object) -> Iterator[Type]:
-    match form:
-        case TypeOf():
-            yield cast("Type", value)
-        case Plain() | EnumOf() | Anything():
-            pass
-        case Optional(of=of):
-            if value is not None:
-                yield from _types(of, value)
-        case Many(of=of):
-            for each in cast("tuple[object, ...]", value):
-                yield from _types(of, each)
-        case Each(of=several):
-            for of, each in zip(several, cast("tuple[object, ...]", value), strict=True):
-                yield from _types(of, each)
-        case Choice():
-            for part in parts_of(cast("Any", type(value))):
-                yield from _types(part.form, getattr(value, part.name))
-        case _:
-            assert_never(form)
+def _types(value: object) -> Iterator[Type]:
+    """The types that stand in a node of the SPG, in the order of its fields."""
+    if isinstance(value, get_args(Type)):
+        yield cast("Type", value)
+    elif isinstance(value, tuple):
+        yield from (found for each in cast("tuple[object, ...]", value) for found in _types(each))
+    elif is_dataclass(value):
+        yield from (found for part in parts_of(cast("Any", type(value))) for found in _types(getattr(value, part.name)))
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------

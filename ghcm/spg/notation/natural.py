@@ -32,11 +32,16 @@ class Scope:
         return dataclasses.replace(self, variables={**self.variables, variable.name: variable.type})
 
 
+_LITERALS: dict[type, Type] = {
+    type(None): types.Null(), bool: types.Bool(), int: types.Int(), float: types.Float(), str: types.String()
+}  # fmt: skip
+
+
 def natural(expr: Expr, scope: Scope) -> Type | None:
     """The type that follows from the parts of an expression, or None."""
     match expr:
         case Literal(value=value):
-            return _of_literal(value)
+            return None if isinstance(value, float) and not math.isfinite(value) else _LITERALS.get(type(value))
         case Var(name=name):
             return scope.variables.get(name)
         case Param(name=name):
@@ -75,22 +80,6 @@ def _of_each(expr: ForEach) -> Type:
         case Each.ANY | Each.ALL:
             made = nullable_like(types.Bool(), expr.body.type)
     return nullable_like(made, expr.list.type)
-
-
-def _of_literal(value: object) -> Type | None:
-    match value:
-        case None:
-            return types.Null()
-        case bool():
-            return types.Bool()
-        case int():
-            return types.Int()
-        case float():
-            return types.Float() if math.isfinite(value) else None
-        case str():
-            return types.String()
-        case _:
-            return None
 
 
 def struct_of(names: tuple[str, ...], values: tuple[Expr, ...]) -> Struct:
