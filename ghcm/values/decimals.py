@@ -30,6 +30,15 @@ def at_scale(number: Decimal, scale: int) -> Decimal:
     return EXACT.plus(EXACT.quantize(number, UNITS[scale]))
 
 
+def fitting(number: Decimal, type_: types.Decimal) -> Decimal | None:
+    """The number as a value of the type; None where it is none, as digits would be lost or it has no end."""
+    try:
+        exact = at_scale(number, type_.scale)
+    except ArithmeticError:
+        return None
+    return exact if exact.is_finite() and len(exact.as_tuple().digits) <= type_.precision else None
+
+
 def decimal_text(number: Decimal) -> str:
     """Its digits, never with an exponent.
 

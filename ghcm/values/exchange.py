@@ -17,6 +17,8 @@ from typing import Any, assert_never, cast
 
 from ghcm import types
 from ghcm.types import INT_MAX, INT_MIN
+from ghcm.values.decimals import fitting
+from ghcm.values.reading import read_string
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_DAY = date(1970, 1, 1).toordinal()
@@ -26,7 +28,7 @@ _MICROSECOND = timedelta(microseconds=1)
 @dataclass(frozen=True, slots=True)
 class Exchange:
     """How canonical values of one type go out to Python, and results come back as such; `take` raises `TypeError` or
-    `ValueError` where a result is of another type.
+    `ValueError` where a result is of another type, or no value of this one.
     """
 
     hand: Callable[[Any], Any]
@@ -45,7 +47,7 @@ def exchange_of(type_: types.Type) -> Exchange:
         case types.Struct(fields=fields):
             return _record(type_.name or "Record", {field.name: exchange_of(field.type) for field in fields})
         case types.Null():
-            return _optional(exchange_of(types.Bool()))
+            return Exchange(_same, _take_null)
         case types.Bool():
             return Exchange(_same, _taking(bool))
         case types.Int():
@@ -55,9 +57,9 @@ def exchange_of(type_: types.Type) -> Exchange:
         case types.Float():
             return Exchange(_same, _take_float)
         case types.Decimal():
-            return Exchange(_same, _taking(Decimal))
+            return Exchange(_same, _taking_decimal(type_))
         case types.String():
-            return Exchange(_same, _taking(str))
+            return Exchange(_same, lambda value: read_string(_take_text(value)))
         case types.Enumeration(values=values):
             return Exchange(_same, _taking_one(values))
         case types.Bytes():
@@ -83,13 +85,33 @@ def _wrong(expected: str, found: object) -> TypeError:
     return TypeError(f"expected {expected}, found {type(found).__name__} {repr(found)[:200]}")
 
 
-def _taking(class_: type[bool] | type[str] | type[bytes] | type[Decimal]) -> Callable[[object], object]:
+def _taking(class_: type[bool] | type[str] | type[bytes]) -> Callable[[object], object]:
     def take(value: object) -> object:
         if type(value) is class_:
             return value
         if isinstance(value, class_) and not isinstance(value, bool):
             return class_(cast("Any", value))
         raise _wrong(class_.__name__, value)
+
+    return take
+
+
+_take_text = _taking(str)
+
+
+def _take_null(value: object) -> None:
+    if value is not None:
+        raise _wrong("None", value)
+
+
+def _taking_decimal(type_: types.Decimal) -> Callable[[object], object]:
+    def take(value: object) -> object:
+        if not isinstance(value, Decimal):
+            raise _wrong("Decimal", value)
+        exact = fitting(value, type_)
+        if exact is None:
+            raise ValueError(f"{str(value)[:60]} does not fit {type_}")
+        return exact
 
     return take
 
@@ -118,7 +140,10 @@ def _taking_one(values: tuple[str, ...]) -> Callable[[object], object]:
 def _take_float(value: object) -> object:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise _wrong("float", value)
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError("the number does not fit float") from None
 
 
 def _take_datetime(value: object) -> object:
@@ -131,7 +156,10 @@ def _take_datetime(value: object) -> object:
 def _take_timedelta(value: object) -> object:
     if not isinstance(value, timedelta):
         raise _wrong("a timedelta", value)
-    return value // _MICROSECOND
+    micros = value // _MICROSECOND
+    if not INT_MIN <= micros <= INT_MAX:
+        raise ValueError(f"{value} does not fit duration")
+    return micros
 
 
 def _take_date(value: object) -> object:

@@ -17,7 +17,8 @@ from typing import NoReturn, assert_never, cast
 
 from ghcm import types
 from ghcm.types import INT_MAX, INT_MIN, Type, member_text
-from ghcm.values.decimals import WrittenFloat, at_scale
+from ghcm.values.decimals import WrittenFloat, fitting
+from ghcm.values.texts import shown
 from ghcm.values.timestamps import parse_date, parse_timestamp
 from ghcm.values.writing import MICROS, Json
 
@@ -78,8 +79,7 @@ def refuse(expected: str, data: Json) -> NoReturn:
     """Say what was expected, and what was found."""
     if data is MISSING:
         raise ValueError(f"expected {expected}, found nothing")
-    text = json.dumps(data, ensure_ascii=False, default=str)
-    raise ValueError(f"expected {expected}, found {text if len(text) <= 60 else text[:57] + '...'}")
+    raise ValueError(f"expected {expected}, found {shown(json.dumps(data, ensure_ascii=False, default=str))}")
 
 
 def refuse_value(type_: types.Enumeration, data: Json) -> NoReturn:
@@ -120,11 +120,8 @@ def _read_decimal(data: Json, type_: types.Decimal) -> Number:
         refuse(str(type_), data)
     if isinstance(data, str) and not _DIGITS.fullmatch(data):
         refuse(str(type_), data)
-    try:
-        exact = at_scale(Number(data), type_.scale)
-    except ArithmeticError:
-        raise ValueError(f"{str(data)[:60]} does not fit into {type_}") from None
-    if len(exact.as_tuple().digits) > type_.precision:
+    exact = fitting(Number(data), type_)
+    if exact is None:
         raise ValueError(f"{str(data)[:60]} does not fit into {type_}")
     return exact
 
@@ -198,7 +195,7 @@ def _map_reader(
 def read_pair(data: Json) -> list[Json]:
     """The key and the value of a map."""
     pair: list[Json] = cast("list[Json]", data) if isinstance(data, list) else [data]
-    return pair if len(pair) == 2 else refuse("[key, value]", pair)
+    return pair if len(pair) == 2 else refuse("[key, value]", data)
 
 
 def _struct_reader(type_: types.Struct) -> Callable[[Json], object]:

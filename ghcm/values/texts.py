@@ -1,4 +1,5 @@
-"""Texts with a form of their own: IP addresses and subnets, read strictly, and paths into JSON texts.
+"""Texts with a form of their own: IP addresses and subnets, read strictly, and paths into JSON texts; and texts as
+messages quote them.
 
 The canonical text of an address is that of RFC 5952; paths are `$.name`, `$["any name"]`, `$[0]`, and these behind each
 other. The compiler refuses constants that are none by it, and the reference reads by it. The engines have readers of
@@ -14,6 +15,21 @@ from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import TypeAlias
 
 _PREFIX = re.compile("0|[1-9][0-9]{0,2}")
+
+
+def writable(text: str) -> str:
+    r"""The text with half surrogate pairs spelt out: no file and no Arrow array takes them.
+
+    >>> writable("a\ud800")
+    'a\\ud800'
+    """
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def shown(text: str) -> str:
+    """The beginning of a text as messages quote it."""
+    text = writable(text)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import NoReturn
 from zoneinfo import available_timezones
 
 from ghcm.types import INT_MAX, INT_MIN
+from ghcm.values.texts import shown
 
 _MICROS = 1_000_000
 _DAY = 86_400 * _MICROS
@@ -84,7 +85,7 @@ def _days(year_text: str, month_text: str, day_text: str, text: str) -> int:
 
 
 def _refuse(expected: str, text: str) -> NoReturn:
-    raise ValueError(f'expected {expected}, found "{text if len(text) <= 60 else text[:57] + "..."}"')
+    raise ValueError(f'expected {expected}, found "{shown(text)}"')
 
 
 UNITS = ("second", "minute", "hour", "day", "week", "month", "quarter", "year")

@@ -9,6 +9,7 @@ from ghcm.functions import Failure
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.spg.notation.types import parse_type
 from ghcm.values.exchange import exchange_of
+from ghcm.values.texts import writable
 
 _LONGEST_DETAIL = 2000
 
@@ -26,10 +27,10 @@ def call(argument: str, result: str) -> Callable[[UserFunction, object], object]
             outcome = function(hand(record))
         except Exception as error:  # whatever a user's function raises is this record's failure
             detail = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            raise RecordFailure(Failure.PYTHON, detail[:_LONGEST_DETAIL]) from None
+            raise RecordFailure(Failure.PYTHON, writable(detail[:_LONGEST_DETAIL])) from None
         try:
             return take(outcome)
         except (TypeError, ValueError, OverflowError) as error:
-            raise RecordFailure(Failure.WRONG_RESULT, str(error)[:_LONGEST_DETAIL]) from None
+            raise RecordFailure(Failure.WRONG_RESULT, writable(str(error)[:_LONGEST_DETAIL])) from None
 
     return called

@@ -26,6 +26,7 @@ from ghcm.schemas.arrow import arrow_type
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import PythonBatch
 from ghcm.values.exchange import exchange_of
+from ghcm.values.texts import writable
 
 _LONGEST_DETAIL = 2000
 _PLAIN = types.Bool | types.Bytes | types.Float | types.Int | types.Int32 | types.String
@@ -123,7 +124,7 @@ class PythonBatchOperator(TaskOperator):
         return cast("Row", value) if isinstance(self._task.collection.element, types.Struct) else (value,)
 
     def _failed(self, row: Row, reason: Failure, detail: str, outbox: Outbox) -> None:
-        self._dead(outbox, self._record(row), self._takes.element, reason, detail[:_LONGEST_DETAIL])
+        self._dead(outbox, self._record(row), self._takes.element, reason, writable(detail[:_LONGEST_DETAIL]))
 
 
 def _as_frame(given: object, wanted: types.Collection, count: int) -> pl.DataFrame | None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from tests.conformance import row_functions
 
 
 def doubled(table: pa.Table) -> pa.Table:
@@ -24,6 +27,11 @@ def described(table: pa.Table) -> list[object]:
         size: Any = "negative" if (row["size"] or 0) < 0 else row["size"]
         found.append({"at": row["at"], "size": size, "tags": [row["name"], "x"]})
     return found
+
+
+def cents(table: pa.Table) -> list[object]:
+    """As the function by row."""
+    return [row_functions.cents(SimpleNamespace(**row)) for row in table.to_pylist()]
 
 
 def lengths(table: pa.Table) -> pa.Array[Any]:

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ghcm.formats.fields import from_text_field
+from ghcm.spg.reference.python import take
 from ghcm.types import (
     INT_MAX,
     INT_MIN,
@@ -21,6 +23,7 @@ from ghcm.types import (
     Int32,
     List,
     Map,
+    Null,
     Nullable,
     String,
     Struct,
@@ -29,6 +32,7 @@ from ghcm.types import (
     tuple_of,
 )
 from ghcm.values import decode, encode, from_json, key_text, to_json
+from ghcm.values.exchange import exchange_of
 from ghcm.values.timestamps import date_text, timestamp_text
 
 RECORD = Struct((Field("name", String()), Field("parts", List(Nullable(Int()))), Field("note", Nullable(String()))))
@@ -118,3 +122,53 @@ def test_every_moment_and_duration_comes_back(micros: int) -> None:
     for type_ in (Timestamp(), Duration()):
         assert decode(encode(micros, type_), type_) == micros
     assert from_json(to_json(micros // 10**9, Date()), Date()) == micros // 10**9
+
+
+@pytest.mark.parametrize(
+    ("type_", "cell", "message"),
+    [
+        (Map(Int(), Int()), "[5]", r"expected \[key, value\], found 5"),
+        (Map(Int(), Int()), "[[5]]", r"expected \[key, value\], found \[5\]"),
+        (List(Int()), r'["\ud800"]', r'expected int, found "\\ud800"'),
+        (List(Date()), r'["\udfff"]', r'found "\\udfff"'),
+    ],
+)
+def test_cells_that_do_not_fit_are_told_as_they_are(type_: Type, cell: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as failed:
+        from_text_field(type_)(cell)
+    assert str(failed.value).encode()
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "taken"),
+    [
+        (Decimal(5, 2), Number("1.5"), Number("1.50")),
+        (Decimal(5, 2), Number("-1E+2"), Number("-100.00")),
+        (Duration(), timedelta(seconds=1), 1_000_000),
+        (String(), "é", "é"),
+        (Null(), None, None),
+        (Float(), 1, 1.0),
+    ],
+)
+def test_results_are_taken_as_values_of_their_type(type_: Type, value: object, taken: object) -> None:
+    found = exchange_of(type_).take(value)
+    assert (found, repr(found)) == (taken, repr(taken))
+
+
+@pytest.mark.parametrize(
+    ("type_", "value"),
+    [
+        *((Decimal(5, 2), Number(text)) for text in ("1.234", "NaN", "sNaN", "-Infinity", "123456.00", "1E+3")),
+        (Duration(), timedelta.max),
+        (String(), "\ud800"),
+        (Null(), True),
+        (Float(), 10**400),
+        (Nullable(Decimal(5, 2)), 1.5),
+        (Map(String(), List(Float())), {"a": [-(10**400)]}),
+    ],
+)
+def test_results_that_no_engine_holds_are_refused(type_: Type, value: object) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        exchange_of(type_).take(value)
+    with pytest.raises((TypeError, ValueError, OverflowError)):
+        take(value, type_)

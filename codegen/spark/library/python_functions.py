@@ -25,6 +25,7 @@ from ghcm.codegen.spark.library.types import (
     type_of,
 )
 from ghcm.values.exchange import exchange_of
+from ghcm.values.texts import writable
 
 UserFunction: TypeAlias = Callable[[Any], Any]
 Result: TypeAlias = tuple[Sequence[Any] | None, str | None]
@@ -158,11 +159,11 @@ def result_of(called: UserFunction, given: Any, take: Callable[[Any], list[Any]]
     try:
         result = called(given)
     except Exception as error:  # whatever a user's function raises is about this record only
-        return None, f"python: {type(error).__name__}: {error}"[:4000]
+        return None, writable(f"python: {type(error).__name__}: {error}"[:4000])
     try:
         return take(result), None
     except Exception as error:  # a result of any kind may refuse to be looked at
-        return None, f"wrong_result: {error}"[:4000]
+        return None, writable(f"wrong_result: {error}"[:4000])
 
 
 def batch_records(result: Any, element: T.DataType, count: int) -> list[Any]:

@@ -23,6 +23,8 @@ from ghcm.functions import Failure
 from ghcm.schemas.arrow import arrow_type
 from ghcm.spg.reference.functions import Failed
 from ghcm.types import INT_MAX, INT_MIN
+from ghcm.values.decimals import fitting
+from ghcm.values.reading import read_string
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY_ONE = date(1970, 1, 1).toordinal()
@@ -98,14 +100,15 @@ def take(value: object, type_: types.Type) -> object:
             number = isinstance(value, int | float) and not isinstance(value, bool)
             return float(cast("float", value)) if number else _wrong("float", value)
         case types.String():
-            return str(value) if isinstance(value, str) else _wrong("str", value)
+            return read_string(str(value)) if isinstance(value, str) else _wrong("str", value)
         case types.Enumeration(values=values):
             text = value.value if isinstance(value, enum.Enum) else value
             return str(text) if text in values else _wrong(f"one of {', '.join(values)}", text)
         case types.Bytes():
             return bytes(value) if isinstance(value, bytes) else _wrong("bytes", value)
         case types.Decimal():
-            return value if isinstance(value, decimal.Decimal) else _wrong("Decimal", value)
+            exact = fitting(value, type_) if isinstance(value, decimal.Decimal) else None
+            return _wrong(str(type_), value) if exact is None else exact
         case types.Timestamp():
             if not isinstance(value, datetime):
                 _wrong("datetime", value)
@@ -115,7 +118,8 @@ def take(value: object, type_: types.Type) -> object:
             day = isinstance(value, date) and not isinstance(value, datetime)
             return cast("date", value).toordinal() - _DAY_ONE if day else _wrong("date", value)
         case types.Duration():
-            return value // timedelta(microseconds=1) if isinstance(value, timedelta) else _wrong("timedelta", value)
+            elapsed = value if isinstance(value, timedelta) else _wrong("timedelta", value)
+            return _whole(elapsed // timedelta(microseconds=1), INT_MIN, INT_MAX)
         case types.List(item=item):
             several = cast("list[object]", value) if isinstance(value, list | tuple) else _wrong("list", value)
             return [take(each, item) for each in several]
