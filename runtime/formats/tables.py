@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ghcm import types
 from ghcm.errors import GhcmError
@@ -129,9 +130,29 @@ def conform(table: pa.Table, columns: Struct, source: str) -> pl.DataFrame:
             plain = column.cast(arrow_type(field.type, maps=False))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise _unfit(source, field.name, str(error), f"holds no {field.type} in column") from error
+        if _lacks(plain, field.type):
+            detail = f'"{field.name}" is {field.type}: what may be null in it is written with a ?.'
+            raise _unfit(source, field.name, detail, "has nulls inside column")
         column_series = cast("pl.Series", pl.from_arrow(plain))  # pyright: ignore[reportUnknownMemberType]
         series.append(column_series.cast(dtype(field.type)).alias(field.name))
     return pl.DataFrame(series)
+
+
+def _lacks(column: Any, type_: Type) -> bool:
+    """Whether a part of the values is null that may not be; maps are lists of their entries."""
+    parts: list[tuple[Any, Type]]
+    match strip(type_):
+        case types.List(item=item):
+            parts = [(pc.list_flatten(column), item)]
+        case types.Map(key=key, value=held):
+            entries = pc.list_flatten(column)
+            parts = [(pc.struct_field(entries, 0), key), (pc.struct_field(entries, 1), held)]
+        case types.Struct(fields=fields):
+            present = column.drop_null()
+            parts = [(pc.struct_field(present, index), field.type) for index, field in enumerate(fields)]
+        case _:  # a type that holds no others
+            return False
+    return any((part.null_count and not is_nullable(each)) or _lacks(part, each) for part, each in parts)
 
 
 def _to_array(series: pl.Series, type_: Type) -> pa.Array[Any]:

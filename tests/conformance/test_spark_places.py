@@ -2,8 +2,11 @@
 
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -11,9 +14,11 @@ from ghcm import driver as compiler
 from ghcm.codegen.spark import generate
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import open_writer, read
+from ghcm.runtime.slot.engine import Engine
 from ghcm.spg import reference
 from ghcm.spg.graph import Program
 from tests.conformance.compare import differences
+from tests.conformance.live_runs import Compiled
 from tests.conformance.spark_runs import load_job, run_on_spark
 from tests.redis_server import RedisServer, connected
 
@@ -290,3 +295,65 @@ def test_a_pattern_that_no_file_matches_is_said(spark: SparkSession, tmp_path: P
     made = program(tmp_path, 'responsive batch all() {\n  files("in/*.txt", format = text).count().reply()\n}\n')
     with pytest.raises(ValueError, match=re.escape('cannot read files "in/*.txt": no file matches')):
         run_on_spark(spark, made, "all", tmp_path)
+
+
+FOREIGN = pa.schema(
+    {
+        "ts": pa.timestamp("us", "UTC"),
+        "took": pa.int64(),
+        "xs": pa.list_(pa.float64()),
+        "p": pa.struct({"a": pa.float64(), "b": pa.string()}),
+        "m": pa.map_(pa.string(), pa.struct({"c": pa.list_(pa.float64())})),
+    }
+)
+FITTING: dict[str, object] = {
+    "ts": datetime(2026, 1, 2, tzinfo=UTC),
+    "took": 5,
+    "xs": [1.0],
+    "p": {"a": 1.0, "b": None},
+    "m": [("k", {"c": []})],
+}
+"""What others wrote, with more nulls than the record has."""
+
+
+@pytest.mark.parametrize("format", ["json", "csv", "parquet"])
+def test_nulls_that_others_wrote_are_dead_letters(format: str, spark: SparkSession, tmp_path: Path) -> None:
+    out = 'parquet("out"' if format == "parquet" else f'files("out", format = {format}'
+    made = program(
+        tmp_path,
+        "record P { a: float, b: string? }\nrecord C { c: list<float> }\n"
+        "record R { ts: timestamp, took: duration?, xs: list<float>?, p: P?, m: map<string, C> }\n"
+        'sink theirs = parquet("theirs", mode = append, record = R)\n'
+        f"sink out = {out}, mode = append)\nbatch copy {{\n  theirs.read().to(out)\n}}\n",
+    )
+    fine: list[dict[str, object]] = [{}, {"xs": None}, {"p": None}, {"took": None, "xs": []}, {"m": []}]
+    odd: list[dict[str, object]] = [
+        *[{"ts": None}, {"m": None}, {"m": [("k", None)]}, {"m": [("k", {"c": None})]}, {"m": [("k", {"c": [None]})]}],
+        *[{"xs": [1.0, None]}, {"p": {"a": None, "b": ""}}, {"ts": None, "xs": [None], "p": None}],
+    ]
+    table = pa.Table.from_pylist([FITTING | each for each in [*fine, *odd]], FOREIGN)
+    (tmp_path / "theirs").mkdir()
+    pq.write_table(table, tmp_path / "theirs" / "a.parquet")
+    pq.write_table(table.drop_columns(["ts"])[:1], tmp_path / "theirs" / "older.parquet")
+    done = run_on_spark(spark, made, "copy", tmp_path)
+    assert [reason for _, reason, _ in done.dead] == ["bad_record"] * (len(odd) + 1)
+    assert [json.loads(record)["xs"] for _, _, record in done.dead].count([1.0, None]) == 1
+    assert len(list(read(made.sink("out"), connected(tmp_path)))) == len(fine)
+
+
+@pytest.mark.parametrize("kind", ["stream", "batch"])
+def test_half_surrogate_pairs_stand_in_no_dead_letter(kind: str, spark: SparkSession, tmp_path: Path) -> None:
+    made = program(
+        tmp_path,
+        'record R { n: int, d: date?, m: map<int, int>? }\nsink out = parquet("out", mode = append)\n'
+        f'{kind} copy {{\n  files("in.json", format = json).as(R).to(out)\n}}\n',
+    )
+    lines = [r'{"n": "\ud800"}', r'{"n": 1, "d": "\udfff"}', r'{"n": 1, "m": [["\ud800", 1]]}', '{"n": 2}']
+    (tmp_path / "in.json").write_text("\n".join(lines))
+    if kind == "batch":
+        assert [record for _, _, record in run_on_spark(spark, made, "copy", tmp_path).dead] == sorted(lines[:3])
+    else:
+        Engine(Compiled(made), connections=connected(tmp_path), state=tmp_path / "state").run()
+        letters = "".join(path.read_text(encoding="utf-8") for path in tmp_path.glob("state/**/*.json"))
+        assert letters.count(r"found \"\\ud") == 3
+    assert len(list(read(made.sink("out"), connected(tmp_path)))) == 1

@@ -26,6 +26,7 @@ from ghcm.codegen.spark.library.sql import fails, first, matching, named, quoted
 from ghcm.codegen.spark.library.tables import table_files
 from ghcm.codegen.spark.library.types import (
     columns_of,
+    null_inside,
     plain_fields,
     record_arrays,
     record_columns,
@@ -256,9 +257,16 @@ def read_parquet(job: Job, step: Step, sink: str, path: str) -> DataFrame:
     if not files:
         return empty(job, schema)
     rows = job.spark.read.schema(schema).parquet(*map(escaped, files))
-    wanted = [part.name for part in columns_of(element).fields if not part.nullable]
-    missing = [fails(f"{quoted(name)} IS NULL", "bad_record", f'field "{name}" is missing') for name in wanted]
-    return passed(job, rows, step, first(*missing) or "NULL") if missing else rows
+    error = first(*(lacking(part) for part in columns_of(element).fields))
+    return rows if error is None else passed(job, rows, step, error)
+
+
+def lacking(column: StructField) -> str | None:
+    """The error of records in which a column, or a part of it, is null that may not be."""
+    value, inside = quoted(column.name), null_inside(quoted(column.name), column.dataType)
+    absent = fails(f"{value} IS NULL", "bad_record", f'field "{column.name}" is missing')
+    partly = fails(f"{value} IS NOT NULL AND ({inside})", "bad_record", f'field "{column.name}" is null in parts')
+    return first(None if column.nullable else absent, partly if inside else None)
 
 
 def read_table(job: Job, step: Step, sink: str, path: str, format: str, separator: str = ",") -> DataFrame:

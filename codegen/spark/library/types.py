@@ -150,6 +150,46 @@ SCALARS: dict[type[T.DataType], Type] = {
 }
 
 
+def all_nullable(type_: T.DataType) -> T.DataType:
+    """The type of values of a type in which any part may be missing."""
+    match type_:
+        case T.ArrayType():
+            return T.ArrayType(all_nullable(type_.elementType))
+        case T.MapType():
+            return T.MapType(all_nullable(type_.keyType), all_nullable(type_.valueType))
+        case T.StructType():
+            fields = type_.fields
+            return T.StructType([T.StructField(p.name, all_nullable(p.dataType), True, p.metadata) for p in fields])
+        case _:
+            return type_
+
+
+def null_inside(value: str, type_: T.DataType) -> str:
+    """Whether a part of what is not null is null that may not be; empty where none can be."""
+    each = variable()
+    match type_:
+        case T.ArrayType():
+            found = null_at(each, type_.elementType, type_.containsNull)
+            return found and f"exists({value}, {each} -> {found})"
+        case T.MapType():
+            held = null_at(part(each, "value"), type_.valueType, type_.valueContainsNull)
+            found = " OR ".join(filter(None, [null_inside(part(each, "key"), type_.keyType), held]))
+            return found and f"exists(map_entries({value}), {each} -> {found})"
+        case T.StructType():
+            parts = (null_at(part(value, p.name), p.dataType, p.nullable) for p in type_.fields)
+            return " OR ".join(filter(None, parts))
+        case _:
+            return ""
+
+
+def null_at(value: str, type_: T.DataType, nullable: bool) -> str:
+    """Whether a value, or a part of it, is null that may not be; empty where none can be."""
+    found = null_inside(value, type_)
+    if nullable:
+        return found and f"({value} IS NOT NULL AND ({found}))"
+    return f"({value} IS NULL OR {found})" if found else f"{value} IS NULL"
+
+
 def record_type(element: T.DataType) -> Struct:
     """The columns of records of a type as the program has them."""
     return struct_type(columns_of(element))

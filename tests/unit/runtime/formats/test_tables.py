@@ -10,9 +10,10 @@ import pytest
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.data.columns import Row
+from ghcm.runtime.formats.tables import conform
 from ghcm.runtime.sources.files import FilesSource
 from ghcm.spg.connectors import Files, Format
-from ghcm.types import Field, Int, String, Struct
+from ghcm.types import Field, Float, Int, List, Map, Nullable, String, Struct, Type
 from tests.laws.table_files import FORMS, NESTED, PLAIN, nested_table, plain_table, write
 from tests.unit.runtime.formats.decoding import by_reference, drain
 
@@ -66,3 +67,24 @@ def test_a_column_of_another_type_makes_dead_letters(tmp_path: Path) -> None:
         ("f:2", '{"s":null}'),
         ("f:3", '{"s":"ü2"}'),
     ]
+
+
+_MAPS = pa.map_(pa.string(), pa.list_(pa.int64()))
+
+
+@pytest.mark.parametrize(
+    ("type_", "arrow", "fitting", "unfit"),
+    [
+        (List(Float()), pa.list_(pa.float64()), [[1.0], None, []], [2.0, None]),
+        (Struct((Field("a", Int()),)), pa.struct({"a": pa.int64()}), [{"a": 1}, None], {"a": None}),
+        (Map(String(), List(Int())), _MAPS, [[("k", [1])], None], [("k", [1, None])]),
+        (Map(String(), List(Int())), _MAPS, [[]], [("k", None)]),
+    ],
+)
+def test_nulls_inside_of_a_column_are_refused(
+    type_: Type, arrow: pa.DataType, fitting: list[object], unfit: object
+) -> None:
+    columns = Struct((Field("x", Nullable(type_)),))
+    assert conform(pa.table({"x": pa.array(fitting, arrow)}), columns, "f").height == len(fitting)
+    with pytest.raises(GhcmError, match='"f" has nulls inside column "x"'):
+        conform(pa.table({"x": pa.array([*fitting, unfit], arrow)}), columns, "f")
