@@ -14,7 +14,7 @@ import redis
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.types import Struct
-from ghcm.values import Json, writer
+from ghcm.values import Json, compact, writer
 
 KEPT_SECONDS = 600
 
@@ -31,7 +31,7 @@ def reply_key(call: str) -> str:
 def store_reply(connections: Connections, call: str, rows: Sequence[Row], columns: Struct) -> int:
     """Keep the rows as a JSON array; how many. To be done before the final feedback is sent."""
     to_json = writer(columns)
-    text = json.dumps([to_json(row) for row in rows], ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = compact([to_json(row) for row in rows])
     connections.run(lambda client: client.set(reply_key(call), text, ex=KEPT_SECONDS))
     return len(rows)
 

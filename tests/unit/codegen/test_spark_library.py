@@ -88,9 +88,9 @@ def test_types_are_those_of_the_program() -> None:
 def test_json_is_read_as_strictly_as_the_reference_does() -> None:
     assert json_at('{"a": [1, "x"]}', '["a", 1]', "string") == [None, "x"]
     assert json_at('{"a": null}', '["a"]', "string") == [None]
-    assert json_at('{"a": NaN}', '["a"]', "number") == ["bad_cast: there is no NaN"]
+    assert json_at('{"a": NaN}', '["a"]', "number") == ["bad_cast: this is no JSON: there is no NaN"]
     assert json_at('{"a": 99999999999999999999}', '["a"]', "whole number") == [
-        "overflow: the number does not fit into 64 bits"
+        "overflow: 99999999999999999999 does not fit 64 bits"
     ]
 
 
