@@ -12,7 +12,7 @@ from ghcm.functions.arithmetic import OVERFLOWS
 from ghcm.functions.table import ELSE, BadConstant, Choice, ConstantRule, Example, Failure, Function
 from ghcm.signatures import DATE, DURATION, FLOAT, INT, STRING, TIMESTAMP, Rule, first, fixed
 from ghcm.types import Date, Float, String, Timestamp, Type
-from ghcm.values.timestamps import DATE_UNITS, UNITS, BadWord, check_format, layout_of, zones
+from ghcm.values.timestamps import DATE_UNITS, FIRST_MICROS, LAST_MICROS, UNITS, BadWord, check_format, layout_of, zones
 
 
 def zoned(index: int) -> ConstantRule:
@@ -61,8 +61,6 @@ def written_by(text: str, types: tuple[Type, ...], zone: bool) -> None:
     check_format(text, of_date=isinstance(types[0], Date))
 
 
-_FIRST, _LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
-"""The first and the last microsecond of the calendar."""
 _LEAVES = (("{value} IS NULL{given:after}", Failure.OVERFLOW, "it leads out of the years 1 to 9999"),)
 _MILLIS = "({0} div 1000L - CASE WHEN {0} % 1000L < 0 THEN 1L ELSE 0L END)"
 _TRUNCATED = "try_subtract(unix_micros({0}), pmod(unix_micros({0}), CASE WHEN {1} > 0 THEN {1} END))"
@@ -70,7 +68,7 @@ _TRUNCATED = "try_subtract(unix_micros({0}), pmod(unix_micros({0}), CASE WHEN {1
 
 def _after_1970(size: int) -> str:
     """The timestamp so many units of microseconds after 1970 in SQL, null where the calendar has none."""
-    few = f"{{0}} BETWEEN {-(-_FIRST // size)}L AND {_LAST // size}L"
+    few = f"{{0}} BETWEEN {-(-FIRST_MICROS // size)}L AND {LAST_MICROS // size}L"
     return f"timestamp_micros(CASE WHEN {few} THEN {{0}} * {size}L END)"
 
 

@@ -10,11 +10,8 @@ from ghcm.codegen.spark.library.sql import bound, fails, text, when
 from ghcm.codegen.spark.sql import Checked, all_of, given, partial, variable
 from ghcm.expr import Call
 from ghcm.types import Date, Float, Timestamp
+from ghcm.values.timestamps import FIRST_DAY, FIRST_MICROS, LAST_DAY, LAST_MICROS
 
-FIRST_MICROS = -62135596800000000
-LAST_MICROS = 253402300799999999
-FIRST_DAY = -719162
-LAST_DAY = 2932896
 DAY = 86400000000
 LEAVES = "it leads out of the years 1 to 9999"
 

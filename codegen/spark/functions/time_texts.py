@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from ghcm.codegen.spark.functions.emitting import Emit, Writer, constant_text, kind
 from ghcm.codegen.spark.functions.time import (
     DAY,
-    FIRST_MICROS,
-    LAST_MICROS,
     LEAVES,
     date_inside,
     day_in,
@@ -26,7 +24,7 @@ from ghcm.codegen.spark.library.sql import bound, fails, matching, text, when
 from ghcm.codegen.spark.sql import Checked, partial, variable
 from ghcm.expr import Call
 from ghcm.types import Date, String
-from ghcm.values.timestamps import ISO_DATE, ISO_TIMESTAMP, Directive, layout_of, pieces_of
+from ghcm.values.timestamps import FIRST_MICROS, ISO_DATE, ISO_TIMESTAMP, LAST_MICROS, Directive, layout_of, pieces_of
 
 
 def read_date(a: Checked, pattern: str, fields: str) -> Checked:
