@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ghcm.errors import GhcmError
 from ghcm.formats.fields import from_text_field
+from ghcm.formats.files import bare
 from ghcm.formats.records import Cells, Row
 from ghcm.types import Bool, Bytes, Enumeration, List, Nullable, String, Struct, Type
 
@@ -48,7 +49,7 @@ class ZeekLog:
 
     def take_header(self, line: bytes, file: str) -> None:
         """Let a header hold from here on. GhcmError where it lacks a column."""
-        text = line.decode(errors="replace").removesuffix("\n").removesuffix("\r")
+        text = bare(line)
         if text.startswith("#separator "):
             self.settings["#separator"] = _unescaped(text.removeprefix("#separator ").encode()).decode()
             return

@@ -14,8 +14,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, LongType, StringType, StructField, StructType
 
 from ghcm.codegen.spark.library.job import Job, Step, letters, parted, refusal
-from ghcm.codegen.spark.library.sql import named, quoted, text, when
-from ghcm.codegen.spark.library.types import columns_of, plain_type, unplain
+from ghcm.codegen.spark.library.sql import quoted, text, when
+from ghcm.codegen.spark.library.types import plain_fields, record_columns
 from ghcm.errors import GhcmError
 from ghcm.formats.files import find_files as files_of
 from ghcm.formats.files import nothing_to_read, open_lines, packed
@@ -199,12 +199,10 @@ def written(
     job: Job, task: str, rows: Sequence[tuple[Any, ...]], element: DataType, keep: Sequence[str] = ()
 ) -> DataFrame:
     """Records that stand in the program, in the form that `plain` gives."""
-    columns = columns_of(element).fields
-    names = [StructField(part.name, plain_type(part.dataType)) for part in columns]
-    schema = StructType([StructField("@number", LongType()), *names])
+    schema = StructType([StructField("@number", LongType()), *plain_fields(element).fields])
     data = job.spark.createDataFrame([(number, *row) for number, row in enumerate(rows)], schema).coalesce(1)
     data = ordered(data, task, "''", "`@number`", keep)
-    return data.selectExpr(*map(quoted, keep), *(named(unplain(quoted(p.name), p.dataType), p.name) for p in columns))
+    return data.selectExpr(*map(quoted, keep), *record_columns(element))
 
 
 def arrived(rows: DataFrame, source: str, keep: Sequence[str]) -> DataFrame:
