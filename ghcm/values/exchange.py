@@ -21,7 +21,7 @@ from ghcm.values.decimals import fitting
 from ghcm.values.reading import read_string
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_FIRST_DAY = date(1970, 1, 1).toordinal()
+_EPOCH_DAY = date(1970, 1, 1).toordinal()
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -67,7 +67,7 @@ def exchange_of(type_: types.Type) -> Exchange:
         case types.Timestamp():
             return Exchange(lambda micros: _EPOCH + timedelta(microseconds=micros), _take_datetime)
         case types.Date():
-            return Exchange(lambda days: date.fromordinal(days + _FIRST_DAY), _take_date)
+            return Exchange(lambda days: date.fromordinal(days + _EPOCH_DAY), _take_date)
         case types.Duration():
             return Exchange(lambda micros: timedelta(microseconds=micros), _take_timedelta)
         case _:
@@ -165,7 +165,7 @@ def _take_timedelta(value: object) -> object:
 def _take_date(value: object) -> object:
     if not isinstance(value, date) or isinstance(value, datetime):
         raise _wrong("a date", value)
-    return value.toordinal() - _FIRST_DAY
+    return value.toordinal() - _EPOCH_DAY
 
 
 # --- values of values ------------------------------------------------------------------------------------------------
