@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import DataType, LongType, StringType, StructField, StructType
@@ -50,6 +50,8 @@ Found: TypeAlias = tuple[int, Row | None, str | None, str | None]
 """Where a record stands, what it is, or else its text and why it is none."""
 Read: TypeAlias = Callable[[str, str], Iterator[Found]]
 """Gives what is in a file, by its name and path."""
+Begin: TypeAlias = Callable[[str, str], Iterator[Any]]
+T = TypeVar("T")
 
 
 def read_json(
@@ -148,7 +150,7 @@ def read_parquet_files(
 ) -> DataFrame:
     """The records of Parquet files; what does not fit is a dead letter."""
     names = find_files(job, step, pattern, "none")
-    return read_files(job, step, names, keep, clock, table_file(record_type(step.input), "parquet"))
+    return read_files(job, step, names, keep, clock, *table_file(record_type(step.input), "parquet"))
 
 
 def read_arrow_files(
@@ -156,14 +158,18 @@ def read_arrow_files(
 ) -> DataFrame:
     """The records of Arrow IPC files, of the file and of the stream form; what does not fit is a dead letter."""
     names = find_files(job, step, pattern, "none")
-    return read_files(job, step, names, keep, clock, table_file(record_type(step.input), "arrow"))
+    return read_files(job, step, names, keep, clock, *table_file(record_type(step.input), "arrow"))
 
 
-def read_files(job: Job, step: Step, names: Sequence[str], keep: Sequence[str], clock: str, read: Read) -> DataFrame:
-    """The records of files that Python reads as a whole."""
+def read_files(
+    job: Job, step: Step, names: Sequence[str], keep: Sequence[str], clock: str, read: Read, begin: Begin | None = None
+) -> DataFrame:
+    """The records of files that Python reads as a whole. A file that lacks a column is found before anything is read,
+    by its first record or by what `begin` gives first.
+    """
     fields = plain_fields(step.input)
-    for name in names:  # a file that lacks a column is found before anything is read
-        next(refusing(name, read(name, job.where(name))), None)
+    for name in names:
+        next(refusing(name, (begin or read)(name, job.where(name))), None)
 
     def decode(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow
@@ -190,7 +196,7 @@ def read_files(job: Job, step: Step, names: Sequence[str], keep: Sequence[str], 
     return rows.selectExpr(*map(quoted, keep), *record_columns(step.input))
 
 
-def refusing(file: str, records: Iterator[Found]) -> Iterator[Found]:
+def refusing(file: str, records: Iterator[T]) -> Iterator[T]:
     """What is in a file; what is wrong with it as a whole passes from Spark's Python workers as `Refused`."""
     try:
         yield from records
@@ -236,17 +242,20 @@ def zeek_file(struct: Struct, compression: str) -> Read:
     return read
 
 
-def table_file(struct: Struct, format: str) -> Read:
-    """The function that reads Parquet or Arrow files, rows as the JSON objects of the same content."""
+def table_file(struct: Struct, format: str) -> tuple[Read, Begin]:
+    """The functions that read Parquet or Arrow files, rows as the JSON objects of the same content, and as batches."""
+
+    def batches(file: str, path: str) -> Iterator[Any]:
+        return read_tables(Path(path), file, format, struct, 0)
 
     def read(file: str, path: str) -> Iterator[Found]:
         record, number = object_reader(struct), 0
-        for batch in read_tables(Path(path), file, format, struct, 0):
+        for batch in batches(file, path):
             for row, text, error in table_rows(batch, record):
                 number += 1
                 yield number, row, text, error
 
-    return read
+    return read, batches
 
 
 def read_parquet(job: Job, step: Step, sink: str, path: str) -> DataFrame:
