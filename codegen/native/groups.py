@@ -181,7 +181,7 @@ def grouping(at: Place, op: GroupOp) -> Section:
         case ReduceByKey(reducer=reducer):
             functions = _state_functions(state_of_reducer(module, reducer), name, module)
         case AggregateByKey(aggregates=aggregates, scalar=scalar):
-            functions = _aggregate_functions(aggregates, name, module, scalar=scalar)
+            _, functions = _aggregate_functions(aggregates, name, module, scalar=scalar)
         case GroupByKey():
             functions = _list_functions(taken.pair[1], name, module)
         case Count():
@@ -262,12 +262,16 @@ def _custom_functions(reducer: Custom, name: str, module: Module) -> list[str]:
     return [_define(name, part, module, f"return {text}", scope=scopes[part]) for part, text in texts.items()]
 
 
-def _aggregate_functions(aggregates: tuple[Aggregate, ...], name: str, module: Module, *, scalar: bool) -> list[str]:
-    """`_add`, `_first`, `_merge` and `_result`: the state has one item for each aggregate."""
+def _aggregate_functions(
+    aggregates: tuple[Aggregate, ...], name: str, module: Module, *, scalar: bool
+) -> tuple[str, list[str]]:
+    """The name of the state of no values; `_add`, `_first`, `_merge` and `_result`: the state has one item for each
+    aggregate.
+    """
     names = Names(RESERVED | ARGUMENTS | module.names.taken)
     locals_ = [names.new(aggregate.name) for aggregate in aggregates]
     states, scope = [state_of(module, each) for each in aggregates], scope_of(module)
-    first = f"{name}_add({_zero(aggregates, name, module)}, value, parameters)"
+    zero = module.constant(f"_{name}_zero", tuple_text([each.first for each in states]))
     lines = ["time, value = value"] if _by_time(aggregates) else list[str]()
     added: list[str] = []
     for aggregate, local, state in zip(aggregates, locals_, states, strict=True):
@@ -277,17 +281,12 @@ def _aggregate_functions(aggregates: tuple[Aggregate, ...], name: str, module: M
     lines += [f"{targets_text(locals_)} = state", f"return {tuple_text(added)}"]
     merged = [each.merge.format(f"left[{index}]", f"right[{index}]") for index, each in enumerate(states)]
     results = [each.result.format(f"state[{index}]") for index, each in enumerate(states)]
-    return [
+    return zero, [
         _define(name, "add", module, *lines, scope=scope),
-        _define(name, "first", module, f"return {first}"),
+        _define(name, "first", module, f"return {name}_add({zero}, value, parameters)"),
         _define(name, "merge", module, f"return {tuple_text(merged)}"),
         _define(name, "result", module, f"return {results[0] if scalar else tuple_text(results)}"),
     ]
-
-
-def _zero(aggregates: tuple[Aggregate, ...], name: str, module: Module) -> str:
-    """The name of the state of no values."""
-    return module.constant(f"_{name}_zero", tuple_text([state_of(module, each).first for each in aggregates]))
 
 
 def _by_time(aggregates: tuple[Aggregate, ...]) -> bool:
@@ -306,8 +305,8 @@ def _aggregate_columns(grouping: Grouping, module: Module, op: AggregateByKey) -
 
 def totals_functions(name: str, aggregates: tuple[Aggregate, ...], module: Module) -> tuple[str, list[str]]:
     """Aggregates of whole records without groups: the name of their first state, `<name>_add` and `<name>_result`."""
-    add, _, _, result = _aggregate_functions(aggregates, name, module, scalar=False)
-    return _zero(aggregates, name, module), [add, result]
+    zero, (add, _, _, result) = _aggregate_functions(aggregates, name, module, scalar=False)
+    return zero, [add, result]
 
 
 def _local(scope: RowScope, function: Lambda | None, wish: str, lines: list[str]) -> str:
