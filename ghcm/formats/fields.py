@@ -252,20 +252,21 @@ def _map(key: Type, of_key: Reader, of_value: Reader) -> Reader:
     return read_object if isinstance(key, types.String | types.Enumeration) else read_pairs
 
 
-def _struct(type_: types.Struct, *, own: bool) -> Reader:
+def field_readers(type_: types.Struct, *, own: bool) -> list[tuple[str, Reader, tuple[str, ...] | None]]:
+    """Of each field its path, the function that reads it, and the tags of the records of a union that have it (None:
+    all). `own` as in `from_json_field`.
+    """
     tags = dict(type_.cases)
-    fields = [
+    return [
         ((not own and part.path) or part.name, from_json_field(part.type, own=own), tags.get(part.name))
         for part in type_.fields
     ]
 
-    def read(data: Json) -> object:
-        if not isinstance(data, dict):
-            refuse("object", data)
-        record = cast("dict[str, Json]", data)
-        return tuple(part(look_up(record, path)) for path, part, _ in fields)
 
-    def read_union(data: Json) -> object:
+def _struct(type_: types.Struct, *, own: bool) -> Reader:
+    fields = field_readers(type_, own=own)
+
+    def read(data: Json) -> object:
         if not isinstance(data, dict):
             refuse("object", data)
         record = cast("dict[str, Json]", data)
@@ -274,7 +275,7 @@ def _struct(type_: types.Struct, *, own: bool) -> Reader:
             row.append(part(look_up(record, path)) if owners is None or row[0] in owners else None)
         return tuple(row)
 
-    return read_union if tags else read
+    return read
 
 
 def _digits(text: str, name: str) -> int:

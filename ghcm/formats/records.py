@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn, TypeAlias, cast
 
 from ghcm.errors import GhcmError, suggest
-from ghcm.formats.fields import from_json_field, look_up
+from ghcm.formats.fields import field_readers, look_up
 from ghcm.types import List, Map, Nullable, Struct, Type, is_nullable
 from ghcm.values import Json, WrittenFloat
 from ghcm.values.reading import MISSING
@@ -50,12 +50,8 @@ def object_reader(schema: Struct, *, own: bool = False) -> Callable[[dict[str, J
     whole paths, or else in nested objects. ValueError that names the field where one does not fit. `own` as in
     `from_json_field`.
     """
-    check, names, tags = union_check(schema), schema.names, dict(schema.cases)
-    fields = [
-        (path, "." not in path, from_json_field(field.type, own=own), tags.get(field.name))
-        for field in schema.fields
-        for path in [(not own and field.path) or field.name]
-    ]
+    check, names = union_check(schema), schema.names
+    fields = [(path, "." not in path, read, owners) for path, read, owners in field_readers(schema, own=own)]
 
     def read(record: dict[str, Json]) -> Row:
         row: list[object] = []
