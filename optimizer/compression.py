@@ -4,6 +4,14 @@ What it does: merges a task into its only reader where the dependency is finite:
 most once by the child and is not regrouped.
 Why: one call per record instead of one per operator, no batch between them, and one loop that a code generator can
 write out.
+Example: the first two become the third (`tests/golden/optimiser/fuse_and_fan_out.spg` in full)::
+
+    kept = filter((r: {n: int}) => r.n // 3 > 1) <- doubled : stream<{n: int}>
+    more = flat_map((r: {n: int}) => [r.n, r.n]) <- kept : stream<int>
+    more = fused <- doubled : stream<int>
+      | kept = filter((r: {n: int}) => r.n // 3 > 1) : {n: int}
+      | more = flat_map((r: {n: int}) => [r.n, r.n]) : int
+
 Requires and keeps: simplified graphs. The fused task has the id of its last stage and the operator calls of all;
 every stage keeps its id, element and source position, so that dead letters and explanations name what the user wrote.
 Row operations hold no state, so no snapshot changes.

@@ -3,6 +3,12 @@
 What it does: walks each unit from its ends backwards and keeps what it meets.
 Why: an unused branch costs reading, decoding and state; a dead letter may be dropped only where its record would
 reach no sink, which is the case here.
+Example: the second line of these goes (`tests/golden/optimiser/unions_and_unused.spg` in full)::
+
+    abc = union() <- a, b, c : stream<{n: int}>
+    unused = filter((r: {n: int}) => r.n > 1) <- c : stream<{n: int}>
+    out.to = to("out") <- abc : stream<{n: int}>
+
 Requires and keeps: any verified graph; keeps ids, order and every reachable task as it is.
 Declines when: the task is a named table of a stream unit, since a unit of another program version may read it.
 """

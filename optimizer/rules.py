@@ -2,13 +2,18 @@
 
 What it does: applies the laws until none fits.
 Why: fewer calls per record, and expressions that an engine can optimise as a whole.
+Example: the first two become the third (`tests/golden/optimiser/filters.spg` in full)::
+
+    few = filter((l: {n: int}) => l.n > 1) <- lines
+    some = filter((l: {n: int}) => l.n < 9) <- few
+    some = filter((l: {n: int}) => l.n > 1 and l.n < 9) <- lines
+
 Requires and keeps: live graphs. Keeps the consumer's id, and every dead letter.
 Declines when: a record may fail in what would be merged (its dead letter would name another operator or hold another
 input); a costly expression would be evaluated more than once; the producer has other readers.
 
 A rule is given a task and one that it reads from, and says what the two become, why they stay two, or nothing where its
-law has another shape. It keeps every dead letter: only expressions in which no record can fail are merged, since a dead
-letter names the operator and holds its input. It changes nothing itself.
+law has another shape. It changes nothing itself.
 """
 
 from __future__ import annotations
