@@ -145,7 +145,8 @@ def ps(all: All = False, state: State = None, json: Json = False) -> None:
         return
     columns = ("job", "program", "version", "state", "for", "restarts", "reason")
     names = ("id", *columns[1:])
-    terminal.table(columns, [[str({**job, "for": _since(job)}[name]) for name in names] for job in jobs], "no jobs")
+    aged = [{**job, "for": _since(job)} for job in jobs]
+    terminal.table(columns, [[str(job[name]) for name in names] for job in aged], "no jobs")
     terminal.say("")
     processes = cast("list[dict[str, Any]]", status["processes"])
     lines = [(each["name"], str(each["pid"] or "-"), each["state"], str(each["restarts"])) for each in processes]

@@ -99,7 +99,8 @@ def fmt(programs: Formatted, check: Unchanged = False, json: Json = False) -> No
 def _print(changed: list[Path], check: bool, json: bool) -> None:
     if json:
         terminal.json_line({"changed": [str(path) for path in changed]})
-    for path in () if json else changed:
+        return
+    for path in changed:
         if check:
             terminal.say(f"{path}: would be rewritten")
         else:
