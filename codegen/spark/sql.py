@@ -151,15 +151,18 @@ def make_list(type_: types.Type, items: Iterable[Checked], *, exact: bool = Fals
     return pure(listed if exact else f"cast({listed} AS {ddl(type_)})", *parts)
 
 
+_PLAIN = types.Bool | types.Int | types.Duration | types.Float | types.String | types.Enumeration | types.Bytes
+"""Types whose constants say by themselves what they are."""
+
+
 def literal(value: object, type_: types.Type) -> Checked:
     """A canonical value of a type as a constant."""
     if value is None:
         return null(type_)
-    match plain := strip(type_):
-        case types.Bool() | types.Int() | types.Duration() | types.Float():
-            return Checked(constant(value), nullable=False, constant=value)
-        case types.String() | types.Enumeration() | types.Bytes():
-            return Checked(constant(value), nullable=False, constant=value)
+    plain = strip(type_)
+    if isinstance(plain, _PLAIN):
+        return Checked(constant(value), nullable=False, constant=value)
+    match plain:
         case types.Int32():
             return Checked(f"int({value})", nullable=False, constant=value)
         case types.Timestamp():
