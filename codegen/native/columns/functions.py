@@ -125,7 +125,7 @@ def _counted(column: Column, kind: types.Type) -> Column:
     return Column(f"columns.micros({column.text})") if counted else column
 
 
-def _helper(name: str, *arguments: Column | object) -> Column:
+def _helper(name: str, *arguments: Column | str | int) -> Column:
     """A call of `<module>.<function>` in `ghcm.runtime.native.column_functions`; constants are Python's."""
     texts = [each.text if isinstance(each, Column) else str(each) for each in arguments]
     return Column(f"column_{name}({', '.join(texts)})")
