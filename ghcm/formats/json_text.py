@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from math import isinf
-from typing import NoReturn, TypeAlias, cast
+from typing import NoReturn, TypeAlias, TypeVar, cast
 
 from ghcm.formats.fields import from_json_field
 from ghcm.types import INT_MAX, INT_MIN, Type
@@ -18,6 +18,7 @@ from ghcm.values import WrittenFloat, has_decimal
 from ghcm.values.reading import read_string
 from ghcm.values.texts import shown
 
+T = TypeVar("T")
 Data: TypeAlias = object
 """What is in a JSON text, its numbers as they are written."""
 
@@ -54,33 +55,29 @@ def reader_of(type_: Type) -> Callable[[str], object]:
     return read_text
 
 
-def found_at(data: Data, path: Sequence[str | int]) -> Data:
-    """What stands at a path; None where nothing does."""
+def read_at(data: Data, path: Sequence[str | int], read: Callable[[Data], T]) -> T | None:
+    """What a function makes of what stands at a path; None where nothing does, or null."""
     for step in path:
         if isinstance(step, str):
             data = cast("Mapping[str, Data]", data).get(step) if isinstance(data, dict) else None
         else:
             items = cast("Sequence[Data]", data) if isinstance(data, list) else ()
             data = items[step] if step < len(items) else None
-    return data
+    return None if data is None else read(data)
 
 
-def text_of(data: Data) -> str | None:
+def text_of(data: Data) -> str:
     """The text of any data: a string as itself."""
-    return None if data is None else read_string(str(data) if isinstance(data, str) else _compact(data))
+    return read_string(str(data) if isinstance(data, str) else _compact(data))
 
 
-def string_of(data: Data) -> str | None:
+def string_of(data: Data) -> str:
     """The string that the data is."""
-    if data is not None and (isinstance(data, _Number) or not isinstance(data, str)):
-        _wrong(data, "string")
-    return text_of(data)
+    return text_of(data) if isinstance(data, str) and not isinstance(data, _Number) else _wrong(data, "string")
 
 
-def int_of(data: Data) -> int | None:
+def int_of(data: Data) -> int:
     """The whole number that the data is."""
-    if data is None:
-        return None
     if not isinstance(data, _Number) or not _WHOLE.fullmatch(data):
         _wrong(data, "whole number")
     if len(data) > 20 or not INT_MIN <= int(data) <= INT_MAX:
@@ -88,10 +85,8 @@ def int_of(data: Data) -> int | None:
     return int(data)
 
 
-def float_of(data: Data) -> float | None:
+def float_of(data: Data) -> float:
     """The number that the data is."""
-    if data is None:
-        return None
     if not isinstance(data, _Number):
         _wrong(data, "number")
     number = float(data)
@@ -100,16 +95,15 @@ def float_of(data: Data) -> float | None:
     return number
 
 
-def bool_of(data: Data) -> bool | None:
+def bool_of(data: Data) -> bool:
     """True or false, as the data is."""
-    return data if data is None or isinstance(data, bool) else _wrong(data, "bool")
+    return data if isinstance(data, bool) else _wrong(data, "bool")
 
 
-def list_of(data: Data) -> list[str | None] | None:
+def list_of(data: Data) -> list[str | None]:
     """The texts of the items of the array that the data is."""
-    if data is None:
-        return None
-    return [text_of(each) for each in cast("list[Data]", data)] if isinstance(data, list) else _wrong(data, "array")
+    items = cast("list[Data]", data) if isinstance(data, list) else _wrong(data, "array")
+    return [None if each is None else text_of(each) for each in items]
 
 
 def _wrong(data: Data, kind: str) -> NoReturn:

@@ -17,10 +17,10 @@ from ghcm.formats.json_text import (
     Data,
     bool_of,
     float_of,
-    found_at,
     int_of,
     list_of,
     parsed,
+    read_at,
     reader_of,
     string_of,
     text_of,
@@ -88,7 +88,7 @@ def json_at(given: str | None, path: str, kind: str) -> list[str | None] | None:
     if given is None:
         return None
     try:
-        found = JSON_KINDS[kind](found_at(parsed(given), json.loads(path)))
+        found = read_at(parsed(given), json.loads(path), JSON_KINDS[kind])
     except OverflowError as error:
         return [f"overflow: {error}"]
     except ValueError as error:
@@ -98,7 +98,7 @@ def json_at(given: str | None, path: str, kind: str) -> list[str | None] | None:
     return [None] if found is None else [None, found if isinstance(found, str) else compact(found)]
 
 
-JSON_KINDS: dict[str, Callable[[Data], str | float | list[str | None] | None]] = {
+JSON_KINDS: dict[str, Callable[[Data], str | float | list[str | None]]] = {
     "value": text_of,
     "string": string_of,
     "whole number": int_of,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from ghcm.formats import json_text
 from ghcm.functions import Failure
@@ -14,7 +14,6 @@ from ghcm.runtime.native.rows import RecordFailure
 from ghcm.spg.notation.types import parse_type
 from ghcm.values import compact, writer
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 _parsed = lru_cache(maxsize=4)(json_text.parsed)
@@ -36,12 +35,12 @@ def reader_of(spelt: str) -> Callable[[str], Any]:
     return _failing(json_text.reader_of(parse_type(spelt)))
 
 
-def _failing(compute: Callable[P, T]) -> Callable[P, T]:
+def _failing(compute: Callable[..., T]) -> Callable[..., T]:
     """The same, where errors are the record's failure."""
 
-    def computed(*given: P.args, **named: P.kwargs) -> T:
+    def computed(*given: str | int) -> T:
         try:
-            return compute(*given, **named)
+            return compute(*given)
         except OverflowError as error:
             raise RecordFailure(Failure.OVERFLOW, str(error)) from None
         except ValueError as error:
@@ -50,11 +49,8 @@ def _failing(compute: Callable[P, T]) -> Callable[P, T]:
     return computed
 
 
-def _standing(read: Callable[[json_text.Data], T]) -> Callable[..., T]:
-    def at_path(text: str, *path: str | int) -> T:
-        return read(json_text.found_at(_parsed(text), path))
-
-    return _failing(at_path)
+def _standing(read: Callable[[json_text.Data], T]) -> Callable[..., T | None]:
+    return _failing(lambda text, *path: json_text.read_at(_parsed(text), path, read))
 
 
 json_get = _standing(json_text.text_of)
