@@ -8,6 +8,7 @@ from typing import assert_never
 
 from ghcm.codegen.spark.functions import EMITTED
 from ghcm.codegen.spark.library.sql import named, quoted, text
+from ghcm.codegen.spark.schemas import Schemas
 from ghcm.codegen.spark.sql import (
     Checked,
     attempt,
@@ -25,7 +26,7 @@ from ghcm.codegen.spark.sql import (
     parameter,
     part_of,
 )
-from ghcm.codegen.spark.text import Schemas, also, quote, selected, sql_text
+from ghcm.codegen.spark.text import also, quote, selected, sql_text
 from ghcm.errors import GhcmError
 from ghcm.expr import Call, Expr, ForEach, Get, If, Lambda, Let, Literal, MakeList, MakeStruct, Param, Try, Var, walk
 from ghcm.functions import FAMILIES, comparable

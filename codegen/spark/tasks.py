@@ -9,7 +9,8 @@ from typing import assert_never
 from ghcm.codegen.spark.aggregates import final_value, grouped_columns
 from ghcm.codegen.spark.connectors import publish_body, read_sink_body, reply_body, source_body, write_body
 from ghcm.codegen.spark.expressions import Scope, value_binding
-from ghcm.codegen.spark.groups import aggregate_body, count_body, distinct_body, group_body, join_body, reduce_body
+from ghcm.codegen.spark.groups import aggregate_body, count_body, distinct_body, group_body, reduce_body
+from ghcm.codegen.spark.joins import join_body
 from ghcm.codegen.spark.library.sql import bare, fails, is_path, named, part, quoted
 from ghcm.codegen.spark.sql import Checked, col, make_struct
 from ghcm.codegen.spark.text import also, quote, selected, sql_dict, sql_text

@@ -1,4 +1,4 @@
-"""Lists, maps and three-valued logic as SQL, where no text of the table can say it."""
+"""Lists and maps as SQL, where no text of the table can say it."""
 
 from __future__ import annotations
 
@@ -8,31 +8,9 @@ from ghcm.codegen.expressions import constant
 from ghcm.codegen.spark.functions.emitting import Emit, Writer, by_kind, kind, plain
 from ghcm.codegen.spark.functions.numbers import WIDE, narrow
 from ghcm.codegen.spark.library.sql import fails, when
-from ghcm.codegen.spark.sql import Checked, all_of, ddl, first, given, in_lambda, let, partial, pure, variable
+from ghcm.codegen.spark.sql import Checked, all_of, ddl, given, in_lambda, let, partial, pure, variable
 from ghcm.expr import Call
 from ghcm.types import Decimal, Float, List, strip
-
-
-def both(a: Checked, b: Checked) -> Checked:
-    """A and b, three-valued; b is evaluated unless a is false."""
-    late = None if b.error is None else when(f"coalesce({a}, true)", b.error)
-    return Checked(f"({a} AND {b})", first(a.error, late))
-
-
-def either(a: Checked, b: Checked) -> Checked:
-    """A or b, three-valued; b is evaluated unless a is true."""
-    late = None if b.error is None else when(f"NOT coalesce({a}, false)", b.error)
-    return Checked(f"({a} OR {b})", first(a.error, late))
-
-
-def coalesce(*values: Checked) -> Checked:
-    """The first that is not null; later ones are evaluated only where needed."""
-    errors, missing = [values[0].error], f"{values[0].value} IS NULL"
-    for value in values[1:]:
-        errors.append(None if value.error is None else when(missing, value.error))
-        missing += f" AND {value} IS NULL"
-    return Checked(f"coalesce({', '.join(value.value for value in values)})", first(*errors))
-
 
 # --- lists -----------------------------------------------------------------------------------------------------------
 
@@ -170,9 +148,6 @@ def from_entries(a: Checked) -> Checked:
 
 
 EMITTERS: dict[str, Emit] = {
-    "and": plain(both),
-    "or": plain(either),
-    "coalesce": plain(coalesce),
     "contains": by_kind({List: plain(has_item)}),
     "slice": _slice,
     "get": by_kind({List: plain(item)}),

@@ -1,4 +1,4 @@
-"""Arithmetic and conversion as SQL, where no text of the table can say it."""
+"""Arithmetic, conversion and three-valued logic as SQL, where no text of the table can say it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ghcm.codegen.spark.library.sql import (
     parsed_float,
     when,
 )
-from ghcm.codegen.spark.sql import Checked, all_of, ddl, given, partial, pure
+from ghcm.codegen.spark.sql import Checked, all_of, ddl, first, given, partial, pure
 from ghcm.expr import Call
 from ghcm.functions.arithmetic import OVERFLOWS
 from ghcm.types import Decimal, Enumeration, Float, String, Timestamp, Type, strip
@@ -203,7 +203,31 @@ def text_of_decimal(a: Checked, of: Decimal, type_: Type) -> Checked:
     return pure(decimal_text(a.value, of.scale), a)
 
 
+def both(a: Checked, b: Checked) -> Checked:
+    """A and b, three-valued; b is evaluated unless a is false."""
+    late = None if b.error is None else when(f"coalesce({a}, true)", b.error)
+    return Checked(f"({a} AND {b})", first(a.error, late))
+
+
+def either(a: Checked, b: Checked) -> Checked:
+    """A or b, three-valued; b is evaluated unless a is true."""
+    late = None if b.error is None else when(f"NOT coalesce({a}, false)", b.error)
+    return Checked(f"({a} OR {b})", first(a.error, late))
+
+
+def coalesce(*values: Checked) -> Checked:
+    """The first that is not null; later ones are evaluated only where needed."""
+    errors, missing = [values[0].error], f"{values[0].value} IS NULL"
+    for value in values[1:]:
+        errors.append(None if value.error is None else when(missing, value.error))
+        missing += f" AND {value} IS NULL"
+    return Checked(f"coalesce({', '.join(value.value for value in values)})", first(*errors))
+
+
 EMITTERS: dict[str, Emit] = {
+    "and": plain(both),
+    "or": plain(either),
+    "coalesce": plain(coalesce),
     "add": by_kind({String: join_texts}),
     "sub": _subtract,
     "mul": by_kind({Decimal: _multiply_decimal}),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ghcm.codegen.spark.expressions import Emitter, value_binding
+from ghcm.codegen.spark.schemas import Schemas
 from ghcm.codegen.spark.sql import col
-from ghcm.codegen.spark.text import Schemas
 from ghcm.expr import Call, Literal, Var
 from ghcm.types import Decimal, Int, List, String, Type
 
