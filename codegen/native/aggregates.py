@@ -13,8 +13,8 @@ from ghcm.codegen.expressions import plainly_ordered
 from ghcm.codegen.native.columns.text import Unsupported, dtype_text
 from ghcm.codegen.native.names import Names
 from ghcm.codegen.native.reducers import Partial, State, extreme_partial, wide
-from ghcm.codegen.native.rows.text import Module, order_text
-from ghcm.codegen.native.texts import quoted
+from ghcm.codegen.native.sections import Module, order_text
+from ghcm.codegen.native.snippets import quoted
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.types import is_nullable, strip
 

@@ -16,18 +16,9 @@ from ghcm.codegen.native.reducers import Partial, State, all_merged, reduced, st
 from ghcm.codegen.native.reducers import state_of as state_of_reducer
 from ghcm.codegen.native.rows.expressions import RowScope
 from ghcm.codegen.native.rows.lines import scope_function, scope_of
-from ghcm.codegen.native.rows.text import (
-    Binding,
-    Code,
-    Module,
-    Place,
-    Section,
-    entry,
-    function_text,
-    targets_text,
-    tuple_text,
-)
-from ghcm.codegen.native.texts import ATOM
+from ghcm.codegen.native.rows.text import Binding, Code, function_text, targets_text, tuple_text
+from ghcm.codegen.native.sections import Module, Place, Section, entry
+from ghcm.codegen.native.snippets import ATOM
 from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate, Custom
 from ghcm.spg.ops import AggregateByKey, Count, GroupByKey, ReduceByKey

@@ -8,7 +8,8 @@ from ghcm.codegen.native.columns.expressions import ColumnScope, columnar, frame
 from ghcm.codegen.native.columns.text import Column, Unsupported, either
 from ghcm.codegen.native.rows.expressions import RowScope
 from ghcm.codegen.native.rows.lines import Made, bind_record, condition_function, per_row
-from ghcm.codegen.native.rows.text import Code, Place, Section, entry, order_text, tuple_text
+from ghcm.codegen.native.rows.text import Code, tuple_text
+from ghcm.codegen.native.sections import Place, Section, entry, order_text
 from ghcm.expr import Lambda
 from ghcm.spg.joining import is_lookup
 from ghcm.spg.ops import Join

@@ -17,9 +17,10 @@ from ghcm.codegen.native.groups import grouping
 from ghcm.codegen.native.joins import joining
 from ghcm.codegen.native.names import RESERVED, Names, imports_of
 from ghcm.codegen.native.rows.chains import row_chain
-from ghcm.codegen.native.rows.text import Module, Place, Section, entry, tuple_text
-from ghcm.codegen.native.tasks import iterating, publishing, reading, sorting, times, writing
-from ghcm.codegen.native.texts import quoted
+from ghcm.codegen.native.rows.text import tuple_text
+from ghcm.codegen.native.sections import Module, Place, Section, entry
+from ghcm.codegen.native.snippets import quoted
+from ghcm.codegen.native.tasks import iterating, publishing, reading, sorting, timing, writing
 from ghcm.codegen.templating import render
 from ghcm.spg import ops
 from ghcm.spg.graph import Program, Task, Unit, step_unit
@@ -111,7 +112,7 @@ def _section(program: Program, at: Place) -> Section | None:
         return _chained(at)
     match op:
         case ops.EventTime():
-            return times(at, op)
+            return timing(at, op)
         case ops.ReduceByKey() | ops.AggregateByKey() | ops.GroupByKey() | ops.Count():
             return grouping(at, op)
         case ops.Sort() | ops.Top():

@@ -9,7 +9,8 @@ from typing import assert_never
 from ghcm import types
 from ghcm.codegen.expressions import plainly_ordered
 from ghcm.codegen.native.columns.text import Unsupported, dtype_text
-from ghcm.codegen.native.rows.text import Module, tuple_text
+from ghcm.codegen.native.rows.text import tuple_text
+from ghcm.codegen.native.sections import Module
 from ghcm.reducers import Builtin, Custom, Fields, Kind, Reducer
 from ghcm.types import strip
 from ghcm.unification import MAX_SUMMED_PRECISION

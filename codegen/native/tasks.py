@@ -20,8 +20,9 @@ from ghcm.codegen.native.rows.lines import (
     scope_function,
     scope_of,
 )
-from ghcm.codegen.native.rows.text import Code, Place, Section, entry, order_text, tuple_text
-from ghcm.codegen.native.texts import ATOM
+from ghcm.codegen.native.rows.text import Code, tuple_text
+from ghcm.codegen.native.sections import Place, Section, entry, order_text
+from ghcm.codegen.native.snippets import ATOM
 from ghcm.expr import Expr, Lambda, MakeStruct
 from ghcm.reducers import Aggregate
 from ghcm.spg.graph import Sink
@@ -29,7 +30,7 @@ from ghcm.spg.ops import EventTime, Iterate, Publish, Sort, Top
 from ghcm.types import Collection, List, Map, Struct, Type, is_nullable, strip
 
 
-def times(at: Place, op: EventTime) -> Section:
+def timing(at: Place, op: EventTime) -> Section:
     """`<name>_times` and `<name>_times_columns`."""
     time = op.time
     optional = is_nullable(time.body.type)

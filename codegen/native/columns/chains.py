@@ -12,7 +12,7 @@ from typing import assert_never
 from ghcm.codegen.native.chains import Chain, Step, columns_of
 from ghcm.codegen.native.columns.expressions import ColumnScope, frame_function, guard
 from ghcm.codegen.native.columns.text import Column, Unsupported, varies
-from ghcm.codegen.native.texts import ATOM, quoted
+from ghcm.codegen.native.snippets import ATOM, quoted
 from ghcm.expr import Expr, Lambda, MakeList, MakeStruct, Var
 from ghcm.spg import ops
 from ghcm.types import Struct

@@ -17,7 +17,7 @@ from ghcm.codegen.expressions import can_fail
 from ghcm.codegen.native.columns.functions import COLUMN_FUNCTIONS, refusal
 from ghcm.codegen.native.columns.text import Column, Unsupported, dtype_text, either, literal, typed, where
 from ghcm.codegen.native.rows.text import function_text
-from ghcm.codegen.native.texts import ATOM, BITAND
+from ghcm.codegen.native.snippets import ATOM, BITAND
 from ghcm.expr import mentions, walk
 from ghcm.functions import FAMILIES
 from ghcm.types import List, Map, Null, Struct, is_nullable, strip

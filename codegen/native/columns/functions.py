@@ -12,7 +12,7 @@ from typing import Protocol
 from ghcm import types
 from ghcm.codegen.expressions import call_can_fail, constant
 from ghcm.codegen.native.columns.text import Column, dtype_text, either, where
-from ghcm.codegen.native.texts import (
+from ghcm.codegen.native.snippets import (
     ALL,
     ATOM,
     BITAND,

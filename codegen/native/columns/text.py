@@ -9,7 +9,7 @@ from typing import cast
 
 from ghcm import types
 from ghcm.codegen.native.rows.text import literal as python_literal
-from ghcm.codegen.native.texts import ATOM, BITAND, BITOR
+from ghcm.codegen.native.snippets import ATOM, BITAND, BITOR
 from ghcm.expr import Expr, free_names
 
 

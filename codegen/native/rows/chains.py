@@ -15,8 +15,9 @@ from ghcm.codegen.native.chains import Chain, Step, columns_of
 from ghcm.codegen.native.names import RESERVED, Names, identifier
 from ghcm.codegen.native.rows.expressions import RowScope
 from ghcm.codegen.native.rows.lines import Lines, bind_record, catch, record_of, row_function
-from ghcm.codegen.native.rows.text import Binding, Code, Module, targets_text, tuple_text
-from ghcm.codegen.native.texts import COMPARE, OR, quoted
+from ghcm.codegen.native.rows.text import Binding, Code, targets_text, tuple_text
+from ghcm.codegen.native.sections import Module
+from ghcm.codegen.native.snippets import COMPARE, OR, quoted
 from ghcm.expr import Each, Expr, ForEach, Lambda, Let, MakeStruct, Var
 from ghcm.spg import ops
 from ghcm.spg.notation.types import print_type

@@ -11,8 +11,9 @@ from typing import Protocol
 
 from ghcm import types
 from ghcm.codegen.expressions import call_can_fail, constant, plainly_ordered
-from ghcm.codegen.native.rows.text import Code, Module
-from ghcm.codegen.native.texts import (
+from ghcm.codegen.native.rows.text import Code
+from ghcm.codegen.native.sections import Module
+from ghcm.codegen.native.snippets import (
     AND,
     ATOM,
     BITOR,

@@ -11,7 +11,8 @@ from typing import TypeAlias
 
 from ghcm.codegen.native.names import ARGUMENTS, RESERVED, Names
 from ghcm.codegen.native.rows.expressions import RowScope
-from ghcm.codegen.native.rows.text import Binding, Code, Module, Place, function_text, targets_text
+from ghcm.codegen.native.rows.text import Binding, Code, function_text, targets_text
+from ghcm.codegen.native.sections import Module, Place
 from ghcm.expr import Expr, Lambda
 from ghcm.types import Collection, Struct, Type, is_nullable
 

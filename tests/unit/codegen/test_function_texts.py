@@ -12,7 +12,7 @@ from ghcm.codegen.native.columns.functions import written as written_column
 from ghcm.codegen.native.rows.functions import HANDLED, ROW_FUNCTIONS
 from ghcm.codegen.native.rows.functions import written as written_row
 from ghcm.codegen.native.rows.text import Code
-from ghcm.codegen.native.texts import PRODUCT, SUM, Slot, snippet
+from ghcm.codegen.native.snippets import PRODUCT, SUM, Slot, snippet
 from ghcm.functions import FUNCTIONS
 from ghcm.functions.table import Text
 
