@@ -106,6 +106,17 @@ def list_of(data: Data) -> list[str | None]:
     return [None if each is None else text_of(each) for each in items]
 
 
+READERS: dict[str, Callable[[Data], str | float | list[str | None]]] = {
+    "value": text_of,
+    "string": string_of,
+    "whole number": int_of,
+    "number": float_of,
+    "bool": bool_of,
+    "array": list_of,
+}
+"""By what messages call it."""
+
+
 def _wrong(data: Data, kind: str) -> NoReturn:
     raise ValueError(f"{shown(_compact(data))} is no {kind}")
 

@@ -30,13 +30,15 @@ def at_scale(number: Decimal, scale: int) -> Decimal:
     return EXACT.plus(EXACT.quantize(number, UNITS[scale]))
 
 
-def fitting(number: Decimal, type_: types.Decimal) -> Decimal | None:
-    """The number as a value of the type; None where it is none, as digits would be lost or it has no end."""
+def fitted(number: Decimal | str | int, type_: types.Decimal) -> Decimal:
+    """The number as a value of the type; ValueError where it is none, as digits would be lost or it has no end."""
     try:
-        exact = at_scale(number, type_.scale)
+        exact = at_scale(Decimal(number), type_.scale)
     except ArithmeticError:
-        return None
-    return exact if exact.is_finite() and len(exact.as_tuple().digits) <= type_.precision else None
+        exact = Decimal("NaN")
+    if not exact.is_finite() or len(exact.as_tuple().digits) > type_.precision:
+        raise ValueError(f"{str(number)[:60]} does not fit into {type_}")
+    return exact
 
 
 def decimal_text(number: Decimal) -> str:

@@ -17,7 +17,7 @@ from typing import Any, assert_never, cast
 
 from ghcm import types
 from ghcm.types import INT_MAX, INT_MIN
-from ghcm.values.decimals import fitting
+from ghcm.values.decimals import fitted
 from ghcm.values.reading import read_string
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -108,10 +108,7 @@ def _taking_decimal(type_: types.Decimal) -> Callable[[object], object]:
     def take(value: object) -> object:
         if not isinstance(value, Decimal):
             raise _wrong("Decimal", value)
-        exact = fitting(value, type_)
-        if exact is None:
-            raise ValueError(f"{str(value)[:60]} does not fit {type_}")
-        return exact
+        return fitted(value, type_)
 
     return take
 
@@ -125,6 +122,9 @@ def _taking_whole(name: str, least: int, greatest: int) -> Callable[[object], ob
         return int(value)
 
     return take
+
+
+_take_micros = _taking_whole("duration", INT_MIN, INT_MAX)
 
 
 def _taking_one(values: tuple[str, ...]) -> Callable[[object], object]:
@@ -156,10 +156,7 @@ def _take_datetime(value: object) -> object:
 def _take_timedelta(value: object) -> object:
     if not isinstance(value, timedelta):
         raise _wrong("a timedelta", value)
-    micros = value // _MICROSECOND
-    if not INT_MIN <= micros <= INT_MAX:
-        raise ValueError(f"{value} does not fit duration")
-    return micros
+    return _take_micros(value // _MICROSECOND)
 
 
 def _take_date(value: object) -> object:

@@ -17,7 +17,7 @@ from typing import NoReturn, assert_never, cast
 
 from ghcm import types
 from ghcm.types import INT_MAX, INT_MIN, Type, member_text
-from ghcm.values.decimals import WrittenFloat, fitting
+from ghcm.values.decimals import WrittenFloat, fitted
 from ghcm.values.texts import shown
 from ghcm.values.timestamps import parse_date, parse_timestamp
 from ghcm.values.writing import MICROS, Json
@@ -120,10 +120,7 @@ def _read_decimal(data: Json, type_: types.Decimal) -> Number:
         refuse(str(type_), data)
     if isinstance(data, str) and not _DIGITS.fullmatch(data):
         refuse(str(type_), data)
-    exact = fitting(Number(data), type_)
-    if exact is None:
-        raise ValueError(f"{str(data)[:60]} does not fit into {type_}")
-    return exact
+    return fitted(data, type_)
 
 
 def read_string(data: Json) -> str:

@@ -13,18 +13,7 @@ from pyspark.sql.types import DataType, StringType, StructField, StructType
 
 from ghcm.codegen.spark.library.job import Job
 from ghcm.codegen.spark.library.types import plain_type, type_of
-from ghcm.formats.json_text import (
-    Data,
-    bool_of,
-    float_of,
-    int_of,
-    list_of,
-    parsed,
-    read_at,
-    reader_of,
-    string_of,
-    text_of,
-)
+from ghcm.formats.json_text import READERS, parsed, read_at, reader_of
 from ghcm.values import compact
 from ghcm.values.timestamps import FIRST_MICROS, LAST_MICROS
 from ghcm.values.writing import make_writer
@@ -88,7 +77,7 @@ def json_at(given: str | None, path: str, kind: str) -> list[str | None] | None:
     if given is None:
         return None
     try:
-        found = read_at(parsed(given), json.loads(path), JSON_KINDS[kind])
+        found = read_at(parsed(given), json.loads(path), READERS[kind])
     except OverflowError as error:
         return [f"overflow: {error}"]
     except ValueError as error:
@@ -96,16 +85,6 @@ def json_at(given: str | None, path: str, kind: str) -> list[str | None] | None:
     if isinstance(found, list):
         return [None, "", *found]
     return [None] if found is None else [None, found if isinstance(found, str) else compact(found)]
-
-
-JSON_KINDS: dict[str, Callable[[Data], str | float | list[str | None]]] = {
-    "value": text_of,
-    "string": string_of,
-    "whole number": int_of,
-    "number": float_of,
-    "bool": bool_of,
-    "array": list_of,
-}
 
 
 def know_json_read(job: Job, name: str, type_: DataType) -> None:

@@ -26,7 +26,7 @@ from ghcm.codegen.spark.library.sql import fails, first, matching, named, quoted
 from ghcm.codegen.spark.library.tables import table_files
 from ghcm.codegen.spark.library.types import (
     columns_of,
-    null_inside,
+    null_at,
     plain_fields,
     record_arrays,
     record_columns,
@@ -272,10 +272,12 @@ def read_parquet(job: Job, step: Step, sink: str, path: str) -> DataFrame:
 
 def lacking(column: StructField) -> str | None:
     """The error of records in which a column, or a part of it, is null that may not be."""
-    value, inside = quoted(column.name), null_inside(quoted(column.name), column.dataType)
-    absent = fails(f"{value} IS NULL", "bad_record", f'field "{column.name}" is missing')
-    partly = fails(f"{value} IS NOT NULL AND ({inside})", "bad_record", f'field "{column.name}" is null in parts')
-    return first(None if column.nullable else absent, partly if inside else None)
+    value, said = quoted(column.name), f'field "{column.name}" is'
+    absent = fails(f"{value} IS NULL", "bad_record", f"{said} missing")
+    inside = null_at(value, column.dataType, nullable=True)
+    return first(
+        None if column.nullable else absent, fails(inside, "bad_record", f"{said} null in parts") if inside else None
+    )
 
 
 def read_table(job: Job, step: Step, sink: str, path: str, format: str, separator: str = ",") -> DataFrame:

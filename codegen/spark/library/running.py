@@ -21,7 +21,7 @@ from ghcm.codegen.spark.library.job import COUNTS_WITHIN, Failures, Job, Refused
 from ghcm.codegen.spark.library.redis_sinks import redis_client, redis_url
 from ghcm.codegen.spark.library.sql import constant, text
 from ghcm.codegen.spark.library.tables import commit_files, committed, staged
-from ghcm.codegen.spark.library.types import all_nullable, ddl, plain_type, type_of, unplain
+from ghcm.codegen.spark.library.types import ddl, plain_type, type_of, unplain
 from ghcm.formats.files import UNREADABLE, open_lines, packed, unreadable
 from ghcm.values import compact, encoder, from_json
 
@@ -144,7 +144,7 @@ def letter_lines(failed: Failures) -> Iterator[str]:
     """Dead letters as lines of JSON; the record in them is JSON text, or the raw text that could not be read. It may be
     one for a null where none may be.
     """
-    encode = None if failed.input is None else encoder(type_of(all_nullable(failed.input), nullable=True))
+    encode = None if failed.input is None else encoder(type_of(failed.input, nullable=True, loose=True))
     for row in failed.letters().toLocalIterator():
         letter = row.asDict(recursive=False)
         yield compact(letter if encode is None else letter | {"input": encode(letter["input"])})

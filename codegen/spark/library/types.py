@@ -117,21 +117,22 @@ def columns_of(element: T.DataType) -> T.StructType:
     return element if has_columns(element) else T.StructType([T.StructField("value", element)])
 
 
-def type_of(type_: T.DataType, *, nullable: bool = False) -> Type:
-    """The type as the program has it, by which Python reads and writes values."""
+def type_of(type_: T.DataType, *, nullable: bool = False, loose: bool = False) -> Type:
+    """The type as the program has it, by which Python reads and writes values. `loose`: any part may be null."""
     if nullable:
-        return as_nullable(type_of(type_))
+        return as_nullable(type_of(type_, loose=loose))
     match type_:
         case EnumType(values=values):
             return ours.Enumeration(values)
         case T.DecimalType():
             return ours.Decimal(type_.precision, type_.scale)
         case T.ArrayType():
-            return ours.List(type_of(type_.elementType, nullable=type_.containsNull))
+            return ours.List(type_of(type_.elementType, nullable=loose or type_.containsNull, loose=loose))
         case T.MapType():
-            return ours.Map(type_of(type_.keyType), type_of(type_.valueType, nullable=type_.valueContainsNull))
+            held = type_of(type_.valueType, nullable=loose or type_.valueContainsNull, loose=loose)
+            return ours.Map(type_of(type_.keyType, loose=loose), held)
         case T.StructType():
-            return struct_type(type_)
+            return struct_type(type_, loose=loose)
         case _:
             return SCALARS[type(type_)]
 
@@ -150,41 +151,23 @@ SCALARS: dict[type[T.DataType], Type] = {
 }
 
 
-def all_nullable(type_: T.DataType) -> T.DataType:
-    """The type of values of a type in which any part may be missing."""
-    match type_:
-        case T.ArrayType():
-            return T.ArrayType(all_nullable(type_.elementType))
-        case T.MapType():
-            return T.MapType(all_nullable(type_.keyType), all_nullable(type_.valueType))
-        case T.StructType():
-            fields = type_.fields
-            return T.StructType([T.StructField(p.name, all_nullable(p.dataType), True, p.metadata) for p in fields])
-        case _:
-            return type_
-
-
-def null_inside(value: str, type_: T.DataType) -> str:
-    """Whether a part of what is not null is null that may not be; empty where none can be."""
-    each = variable()
-    match type_:
-        case T.ArrayType():
-            found = null_at(each, type_.elementType, type_.containsNull)
-            return found and f"exists({value}, {each} -> {found})"
-        case T.MapType():
-            held = null_at(part(each, "value"), type_.valueType, type_.valueContainsNull)
-            found = " OR ".join(filter(None, [null_inside(part(each, "key"), type_.keyType), held]))
-            return found and f"exists(map_entries({value}), {each} -> {found})"
-        case T.StructType():
-            parts = (null_at(part(value, p.name), p.dataType, p.nullable) for p in type_.fields)
-            return " OR ".join(filter(None, parts))
-        case _:
-            return ""
-
-
-def null_at(value: str, type_: T.DataType, nullable: bool) -> str:
+def null_at(value: str, type_: T.DataType, *, nullable: bool) -> str:
     """Whether a value, or a part of it, is null that may not be; empty where none can be."""
-    found = null_inside(value, type_)
+    each, found = variable(), ""
+    match type_:
+        case T.ArrayType():
+            item = null_at(each, type_.elementType, nullable=type_.containsNull)
+            found = item and f"exists({value}, {each} -> {item})"
+        case T.MapType():
+            key = null_at(part(each, "key"), type_.keyType, nullable=True)
+            held = null_at(part(each, "value"), type_.valueType, nullable=type_.valueContainsNull)
+            entry = " OR ".join(filter(None, (key, held)))
+            found = entry and f"exists(map_entries({value}), {each} -> {entry})"
+        case T.StructType():
+            parts = (null_at(part(value, p.name), p.dataType, nullable=p.nullable) for p in type_.fields)
+            found = " OR ".join(filter(None, parts))
+        case _:  # a type that holds no others
+            pass
     if nullable:
         return found and f"({value} IS NOT NULL AND ({found}))"
     return f"({value} IS NULL OR {found})" if found else f"{value} IS NULL"
@@ -195,10 +178,11 @@ def record_type(element: T.DataType) -> Struct:
     return struct_type(columns_of(element))
 
 
-def struct_type(type_: T.StructType) -> Struct:
-    """A struct as the program has it."""
+def struct_type(type_: T.StructType, *, loose: bool = False) -> Struct:
+    """A struct as the program has it. `loose` as in `type_of`."""
     parts = type_.fields
-    fields = (ours.Field(p.name, type_of(p.dataType, nullable=p.nullable), p.metadata.get("path")) for p in parts)
+    types = (type_of(part.dataType, nullable=loose or part.nullable, loose=loose) for part in parts)
+    fields = (ours.Field(p.name, type_, p.metadata.get("path")) for p, type_ in zip(parts, types, strict=True))
     cases = ((p.name, tuple(p.metadata["of"])) for p in parts if "of" in p.metadata)
     needs = ((tag, p.name, name) for p in parts for tag, name in p.metadata.get("needs", {}).items())
     return Struct(tuple(fields), cases=tuple(cases), needs=tuple(needs))

@@ -23,7 +23,7 @@ from ghcm.functions import Failure
 from ghcm.schemas.arrow import arrow_type
 from ghcm.spg.reference.functions import Failed
 from ghcm.types import INT_MAX, INT_MIN
-from ghcm.values.decimals import fitting
+from ghcm.values.decimals import fitted
 from ghcm.values.reading import read_string
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -107,8 +107,7 @@ def take(value: object, type_: types.Type) -> object:
         case types.Bytes():
             return bytes(value) if isinstance(value, bytes) else _wrong("bytes", value)
         case types.Decimal():
-            exact = fitting(value, type_) if isinstance(value, decimal.Decimal) else None
-            return _wrong(str(type_), value) if exact is None else exact
+            return fitted(value, type_) if isinstance(value, decimal.Decimal) else _wrong("Decimal", value)
         case types.Timestamp():
             if not isinstance(value, datetime):
                 _wrong("datetime", value)
