@@ -31,7 +31,7 @@ from ghcm.codegen.spark.library.types import (
     record_arrays,
     record_columns,
     record_type,
-    stored_record,
+    stored_columns,
 )
 from ghcm.errors import GhcmError
 from ghcm.formats.csv_records import CsvRecords, csv_records
@@ -262,7 +262,7 @@ def read_parquet(job: Job, step: Step, sink: str, path: str) -> DataFrame:
     """The records of a Parquet table: its latest complete version, or the one that the call names."""
     files = table_files(job.where(path), job.context.get("versions", {}).get(sink))
     element = step.input
-    schema = stored_record(columns_of(element))
+    schema = stored_columns(element)
     if not files:
         return empty(job, schema)
     rows = job.spark.read.schema(schema).parquet(*map(escaped, files))
@@ -284,7 +284,7 @@ def read_table(job: Job, step: Step, sink: str, path: str, format: str, separato
     """The records of a table of text files: its latest complete version, or the one that the call names."""
     files = table_files(job.where(path), job.context.get("versions", {}).get(sink))
     if not files:
-        return empty(job, stored_record(columns_of(step.input)))
+        return empty(job, stored_columns(step.input))
     if format == "json":
         return decode_json(job, step, read_lines(job, files), files, own=True)
     if format == "csv":

@@ -81,26 +81,21 @@ def maybe_record(type_: T.StructType) -> MaybeRecord:
     return MaybeRecord(type_.fields)
 
 
-def stored(type_: T.DataType) -> T.DataType:
-    """The type in which Spark holds values of a type."""
+HELD_AS: dict[type[T.DataType], T.DataType] = {EnumType: T.StringType(), T.DayTimeIntervalType: T.LongType()}
+PLAIN_AS = HELD_AS | {T.TimestampType: T.LongType(), T.DateType: T.IntegerType()}
+
+
+def stored(type_: T.DataType, scalars: Mapping[type[T.DataType], T.DataType] = HELD_AS) -> T.DataType:
+    """The type in which Spark holds values of a type; `scalars` says it of those that are held as others."""
     match type_:
-        case EnumType():
-            return T.StringType()
-        case T.DayTimeIntervalType():
-            return T.LongType()
         case T.ArrayType():
-            return T.ArrayType(stored(type_.elementType))
+            return T.ArrayType(stored(type_.elementType, scalars))
         case T.MapType():
-            return T.MapType(stored(type_.keyType), stored(type_.valueType))
+            return T.MapType(stored(type_.keyType, scalars), stored(type_.valueType, scalars))
         case T.StructType():
-            return stored_record(type_)
+            return T.StructType([T.StructField(part.name, stored(part.dataType, scalars)) for part in type_.fields])
         case _:
-            return type_
-
-
-def stored_record(type_: T.StructType) -> T.StructType:
-    """A record with the types in which Spark holds its fields."""
-    return T.StructType([T.StructField(part.name, stored(part.dataType)) for part in type_.fields])
+            return scalars.get(type(type_), type_)
 
 
 class MaybeRecord(T.StructType):
@@ -205,43 +200,30 @@ def ddl(type_: T.DataType) -> str:
 
 def has_moments(type_: T.DataType) -> bool:
     """Whether moments or days are in values of a type, so that Python would not read them exactly."""
-    match type_:
-        case T.TimestampType() | T.DateType():
-            return True
-        case T.ArrayType():
-            return has_moments(type_.elementType)
-        case T.MapType():
-            return has_moments(type_.keyType) or has_moments(type_.valueType)
-        case T.StructType():
-            return any(has_moments(part.dataType) for part in type_.fields)
-        case _:
-            return False
+    return any(isinstance(part, ours.Timestamp | ours.Date) for part in ours.parts(type_of(type_)))
 
 
 def plain(value: str, type_: T.DataType) -> str:
     """The value in a form that Python reads exactly: moments as microseconds, days as a number."""
-    if not has_moments(type_):
-        return value
-    match type_:
-        case T.TimestampType():
-            return f"unix_micros({value})"
-        case T.DateType():
-            return f"unix_date({value})"
-        case _:
-            return inside(value, type_, plain)
+    return with_moments(value, type_, "unix_micros", "unix_date")
 
 
 def unplain(value: str, type_: T.DataType) -> str:
     """The inverse of `plain`."""
+    return with_moments(value, type_, "timestamp_micros", "date_from_unix_date")
+
+
+def with_moments(value: str, type_: T.DataType, moment: str, day: str) -> str:
+    """The value whose moments and days go through these functions."""
     if not has_moments(type_):
         return value
     match type_:
         case T.TimestampType():
-            return f"timestamp_micros({value})"
+            return f"{moment}({value})"
         case T.DateType():
-            return f"date_from_unix_date({value})"
+            return f"{day}({value})"
         case _:
-            return inside(value, type_, unplain)
+            return inside(value, type_, lambda held, of: with_moments(held, of, moment, day))
 
 
 def inside(value: str, type_: T.DataType, change: Callable[[str, T.DataType], str]) -> str:
@@ -263,21 +245,7 @@ def inside(value: str, type_: T.DataType, change: Callable[[str, T.DataType], st
 
 def plain_type(type_: T.DataType) -> T.DataType:
     """The type of what `plain` gives."""
-    match type_:
-        case EnumType():
-            return T.StringType()
-        case T.TimestampType() | T.DayTimeIntervalType():
-            return T.LongType()
-        case T.DateType():
-            return T.IntegerType()
-        case T.ArrayType():
-            return T.ArrayType(plain_type(type_.elementType))
-        case T.MapType():
-            return T.MapType(plain_type(type_.keyType), plain_type(type_.valueType))
-        case T.StructType():
-            return T.StructType([T.StructField(part.name, plain_type(part.dataType)) for part in type_.fields])
-        case _:
-            return type_
+    return stored(type_, PLAIN_AS)
 
 
 def whole_record(element: T.DataType) -> str:
@@ -317,9 +285,15 @@ def plain_record(element: T.DataType) -> str:
     return plain_columns(element) if has_columns(element) else plain("`value`", element)
 
 
+def stored_columns(element: T.DataType, scalars: Mapping[type[T.DataType], T.DataType] = HELD_AS) -> T.StructType:
+    """The columns in which Spark holds records of a type; `scalars` as in `stored`."""
+    parts = columns_of(element).fields
+    return T.StructType([T.StructField(part.name, stored(part.dataType, scalars)) for part in parts])
+
+
 def plain_fields(element: T.DataType) -> T.StructType:
     """The columns in which records of a type come from Python, all of which may be null."""
-    return T.StructType([T.StructField(part.name, plain_type(part.dataType)) for part in columns_of(element).fields])
+    return stored_columns(element, PLAIN_AS)
 
 
 def record_columns(element: T.DataType) -> list[str]:
