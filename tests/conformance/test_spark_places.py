@@ -302,8 +302,8 @@ FOREIGN = pa.schema(
         "ts": pa.timestamp("us", "UTC"),
         "took": pa.int64(),
         "xs": pa.list_(pa.float64()),
-        "p": pa.struct({"a": pa.float64(), "b": pa.string()}),
-        "m": pa.map_(pa.string(), pa.struct({"c": pa.list_(pa.float64())})),
+        "p": pa.struct([("a", pa.float64()), ("b", pa.string())]),
+        "m": pa.map_(pa.string(), pa.struct([("c", pa.list_(pa.float64()))])),
     }
 )
 FITTING: dict[str, object] = {
@@ -328,8 +328,14 @@ def test_nulls_that_others_wrote_are_dead_letters(format: str, spark: SparkSessi
     )
     fine: list[dict[str, object]] = [{}, {"xs": None}, {"p": None}, {"took": None, "xs": []}, {"m": []}]
     odd: list[dict[str, object]] = [
-        *[{"ts": None}, {"m": None}, {"m": [("k", None)]}, {"m": [("k", {"c": None})]}, {"m": [("k", {"c": [None]})]}],
-        *[{"xs": [1.0, None]}, {"p": {"a": None, "b": ""}}, {"ts": None, "xs": [None], "p": None}],
+        {"ts": None},
+        {"m": None},
+        {"m": [("k", None)]},
+        {"m": [("k", {"c": None})]},
+        {"m": [("k", {"c": [None]})]},
+        {"xs": [1.0, None]},
+        {"p": {"a": None, "b": ""}},
+        {"ts": None, "xs": [None], "p": None},
     ]
     table = pa.Table.from_pylist([FITTING | each for each in [*fine, *odd]], FOREIGN)
     (tmp_path / "theirs").mkdir()

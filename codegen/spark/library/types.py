@@ -152,7 +152,9 @@ def null_at(value: str, type_: T.DataType, *, nullable: bool) -> str:
     match type_:
         case T.ArrayType():
             item = null_at(each, type_.elementType, nullable=type_.containsNull)
-            found = item and f"exists({value}, {each} -> {item})"
+            # A copy, as Spark takes items before it asks whether they are null: of a list that Parquet's reader holds
+            # that fails where all items of a column chunk are.
+            found = item and f"exists(reverse({value}), {each} -> {item})"
         case T.MapType():
             key = null_at(part(each, "key"), type_.keyType, nullable=True)
             held = null_at(part(each, "value"), type_.valueType, nullable=type_.valueContainsNull)

@@ -76,7 +76,7 @@ _MAPS = pa.map_(pa.string(), pa.list_(pa.int64()))
     ("type_", "arrow", "fitting", "unfit"),
     [
         (List(Float()), pa.list_(pa.float64()), [[1.0], None, []], [2.0, None]),
-        (Struct((Field("a", Int()),)), pa.struct({"a": pa.int64()}), [{"a": 1}, None], {"a": None}),
+        (Struct((Field("a", Int()),)), pa.struct([("a", pa.int64())]), [{"a": 1}, None], {"a": None}),
         (Map(String(), List(Int())), _MAPS, [[("k", [1])], None], [("k", [1, None])]),
         (Map(String(), List(Int())), _MAPS, [[]], [("k", None)]),
     ],
