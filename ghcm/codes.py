@@ -157,6 +157,7 @@ RUNNING = (
     _kind(755, "a change that the engine cannot take at the moment", "Submit it again."),
     _kind(756, "a snapshot of another version of GHCM", "Submit with --fresh, or go on with that version."),
     _kind(757, "a sink that another job appends to", "End that job, write elsewhere, or say --beside."),
+    _kind(758, "development services that do not run or cannot be started", "ghcm services up; the log has more."),
     _kind(790, "a file or call that the system refused", "The message has its reason."),
     _kind(799, "a mistake of GHCM itself", "Report it with the file that the message names."),
 )

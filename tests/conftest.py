@@ -8,6 +8,7 @@ from typing import NoReturn
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import kafka_server
 from tests.redis_server import RedisServer, shared_server, stop_shared_server
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,6 +24,18 @@ settings.load_profile("untimed")  # a machine that does much else fails no test
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--accept", action="store_true", help="rewrite golden files with what the code gives now")
+
+
+_named: list[bool] = []
+
+
+def pytest_configure() -> None:
+    _named.append(kafka_server.name_folder())
+
+
+def pytest_unconfigure() -> None:
+    if _named and _named.pop():
+        kafka_server.end_services()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

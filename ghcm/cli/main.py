@@ -30,12 +30,16 @@ COMMANDS = {
     "call": "call",
     "stop": "jobs",
     "supervise": "jobs",
+    "services": "services",
     "schema": "schema",
     "language-server": "programs",
 }
 """The commands in the order of their use: each is the function of its name in this module of `ghcm.cli`."""
 
-GROUPS = {"schema": ("Types of data that is there already.", ("infer",))}
+GROUPS = {
+    "services": ("A Kafka and a Redis on this machine, for development.", ("up", "down", "status")),
+    "schema": ("Types of data that is there already.", ("infer",)),
+}
 """The commands that have commands of their own: their help, and the functions in their module."""
 
 

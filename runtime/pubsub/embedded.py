@@ -48,17 +48,20 @@ def embedded_url(directory: Path) -> str:
     return f"unix://{socket_path(directory)}"
 
 
-def embedded_command(directory: Path) -> list[str]:
-    """The command line of the server with its data in `directory`, which is made. GhcmError if there is no server."""
+def embedded_command(directory: Path, port: int = 0) -> list[str]:
+    """The command line of the server with its data in `directory`, which is made, and with a `port` for this machine
+    besides its socket. GhcmError if there is no server.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     directory, socket = directory.resolve(), socket_path(directory)
     make_private(socket.parent)
     options = {
-        "port": "0",
+        "port": str(port),
+        "bind": "127.0.0.1",
         "unixsocket": str(socket),
         "unixsocketperm": "700",
         "dir": str(directory),
-        "logfile": str(directory / "redis.log"),
+        "logfile": "" if port else str(directory / "redis.log"),
         "appendonly": "yes",
         "appendfsync": "everysec",
         "aof-load-truncated": "yes",
