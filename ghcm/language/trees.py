@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from functools import cache
 from operator import is_
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
 
 from ghcm.language import ast
 
 _N = TypeVar("_N", bound=ast.Node)
 _P = ParamSpec("_P")
+_Items: TypeAlias = tuple[object, ...]
 
 
 def parts(node: ast.Node) -> Iterator[ast.Node]:
@@ -20,7 +21,7 @@ def parts(node: ast.Node) -> Iterator[ast.Node]:
     while waiting:
         part = waiting.pop()
         if isinstance(part, tuple):
-            waiting += reversed(cast("tuple[object, ...]", part))
+            waiting += reversed(cast(_Items, part))
         elif isinstance(part, ast.Node):
             yield part
 
@@ -31,7 +32,7 @@ def walk(node: ast.Node, *, past: type[ast.Node] | tuple[()] = ()) -> Iterator[a
     while waiting:
         part = waiting.pop()
         if isinstance(part, tuple):
-            waiting += reversed(cast("tuple[object, ...]", part))
+            waiting += reversed(cast(_Items, part))
         elif isinstance(part, ast.Node) and not isinstance(part, past):
             yield part
             waiting += held(part)
@@ -56,16 +57,18 @@ def changed(node: _N, change: Callable[Concatenate[object, _P], object], *args: 
     others: dict[str, object] = {}
     for name in reversed(_names(kind)):
         part = getattr(node, name)
-        made = _items(part, change, *args, **kwargs) if isinstance(part, tuple) else change(part, *args, **kwargs)
+        several = isinstance(part, tuple)
+        made = _items(cast(_Items, part), change, *args, **kwargs) if several else change(part, *args, **kwargs)
         if made is not part:
             others[name] = made
     return replace(cast("Any", node), **others) if others else node
 
 
 def _items(
-    items: tuple[Any, ...], change: Callable[Concatenate[object, _P], object], *args: _P.args, **kwargs: _P.kwargs
-) -> tuple[object, ...]:
+    items: _Items, change: Callable[Concatenate[object, _P], object], *args: _P.args, **kwargs: _P.kwargs
+) -> _Items:
     made: list[object] = []
     for each in items:
-        made.append(_items(each, change, *args, **kwargs) if isinstance(each, tuple) else change(each, *args, **kwargs))
+        several = isinstance(each, tuple)
+        made.append(_items(cast(_Items, each), change, *args, **kwargs) if several else change(each, *args, **kwargs))
     return items if all(map(is_, made, items)) else tuple(made)
