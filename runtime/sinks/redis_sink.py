@@ -155,8 +155,9 @@ def view(sink: Sink, connections: Connections) -> KeyedView:
 def _latest(sink: Sink, connections: Connections) -> Commit | None:
     name = sink.connector.address[1]
     if sink.mode is Mode.REPLACE:
-        version = connections.run(lambda client: client.get(f"{name}:@latest"))
-        return None if version is None else _commits(connections, name, cast("bytes", version).decode())
+        reply: object = connections.run(lambda client: client.eval(_LATEST, 1, name))
+        version, record = cast("list[bytes | None]", reply)
+        return None if version is None or record is None else _commit(version.decode(), record)
     found = cast("dict[bytes, bytes]", connections.run(lambda client: client.hgetall(f"{name}:@versions")))
     return max(
         (_commit(version.decode(), record) for version, record in found.items()),
@@ -222,6 +223,12 @@ def _no_version(prefix: str, version: str) -> GhcmError:
     detail = "It was never committed, or it was replaced long ago."
     return GhcmError(f'"{prefix}" has no version "{version}"', code="GHCM-732", detail=detail)
 
+
+_LATEST = """
+local version = redis.call('GET', KEYS[1] .. ':@latest')
+return {version, version and redis.call('HGET', KEYS[1] .. ':@versions', version)}
+"""
+"""The version that readers see, and what is noted of it: one question, since every call that reads a sink asks it."""
 
 PREPARE = """
 -- ARGV: open id, target key, version, record
