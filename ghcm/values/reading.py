@@ -191,8 +191,10 @@ def _map_reader(
 
 def read_pair(data: Json) -> list[Json]:
     """The key and the value of a map."""
-    pair: list[Json] = cast("list[Json]", data) if isinstance(data, list) else [data]
-    return pair if len(pair) == 2 else refuse("[key, value]", data)
+    if not isinstance(data, list):
+        refuse("[key, value]", data)
+    pair = cast("list[Json]", data)
+    return pair if len(pair) == 2 else refuse("[key, value]", pair)
 
 
 def _struct_reader(type_: types.Struct) -> Callable[[Json], object]:

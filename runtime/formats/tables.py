@@ -140,16 +140,17 @@ def conform(table: pa.Table, columns: Struct, source: str) -> pl.DataFrame:
 
 def _lacks(column: Any, type_: Type) -> bool:
     """Whether a part of the values is null that may not be; maps are lists of their entries."""
+    compute: Any = pc  # whose stubs know no types here
     parts: list[tuple[Any, Type]]
     match strip(type_):
         case types.List(item=item):
-            parts = [(pc.list_flatten(column), item)]
+            parts = [(compute.list_flatten(column), item)]
         case types.Map(key=key, value=held):
-            entries = pc.list_flatten(column)
-            parts = [(pc.struct_field(entries, 0), key), (pc.struct_field(entries, 1), held)]
+            entries = compute.list_flatten(column)
+            parts = [(compute.struct_field(entries, 0), key), (compute.struct_field(entries, 1), held)]
         case types.Struct(fields=fields):
             present = column.drop_null()
-            parts = [(pc.struct_field(present, index), field.type) for index, field in enumerate(fields)]
+            parts = [(compute.struct_field(present, index), field.type) for index, field in enumerate(fields)]
         case _:  # a type that holds no others
             return False
     return any((part.null_count and not is_nullable(each)) or _lacks(part, each) for part, each in parts)

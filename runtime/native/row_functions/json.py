@@ -50,7 +50,10 @@ def _failing(compute: Callable[..., T]) -> Callable[..., T]:
 
 
 def _standing(read: Callable[[json_text.Data], T]) -> Callable[..., T | None]:
-    return _failing(lambda text, *path: json_text.read_at(_parsed(text), path, read))
+    def at_path(text: str, *path: str | int) -> T | None:
+        return json_text.read_at(_parsed(text), path, read)
+
+    return _failing(at_path)
 
 
 json_get = _standing(json_text.text_of)
