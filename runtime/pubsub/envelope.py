@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from enum import Enum
+from functools import partial
 from types import MappingProxyType, NoneType, UnionType
-from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Any, TypeAlias, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from ghcm.errors import GhcmError
 from ghcm.source import Origin, SourceLine
@@ -166,7 +167,7 @@ def decode_feedback(data: bytes | str) -> Feedback:
 
 def to_json(envelope: Instruction | Feedback | SinkVersion) -> dict[str, object]:
     """An envelope, or a part of one, as a JSON object; for feedback also what the call store keeps and HTTP shows."""
-    return {part.name: _plain(getattr(envelope, part.name)) for part in fields(envelope)}
+    return {part.name: _plain(getattr(envelope, part.name)) for part in _PARTS[type(envelope)]}
 
 
 def feedback_from_json(document: Mapping[str, object]) -> Feedback:
@@ -180,15 +181,16 @@ def feedback_from_json(document: Mapping[str, object]) -> Feedback:
 def _plain(value: object) -> object:
     """The value as JSON has it."""
     match value:
+        case None | str() | int() | float():
+            return value
         case State():
-            return value.value
+            return _TEXTS[value]
         case Failed():
             return value.error.document()
         case SinkVersion():
             return to_json(value)
-        case Mapping():
-            items = cast("Mapping[str, object]", value)
-            return {name: _plain(item) for name, item in items.items()}
+        case dict() | MappingProxyType():
+            return {name: _plain(item) for name, item in cast("Mapping[str, object]", value).items()}
         case _:  # what parameters hold: JSON already, or refused when it is written
             return value
 
@@ -230,6 +232,9 @@ def _opened(data: bytes | str, kind: str) -> Mapping[str, object]:
     return found
 
 
+Reader: TypeAlias = Callable[[object, str, str], object]
+"""Takes a value, the name of its field and the kind of envelope, for messages."""
+
 Part = TypeVar("Part", Instruction, Feedback, SinkVersion, Failed)
 
 
@@ -245,35 +250,49 @@ def _hints(part: type[Any]) -> dict[str, Any]:
 _HINTS = {part: _hints(part) for part in (Instruction, Feedback, SinkVersion, Failed, Origin)}
 
 
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A field of an envelope or of a part of one, and how it is read; asked for once, since calls wait for it."""
+
+    name: str
+    read: Reader
+    needed: bool
+
+
 def _read(part: type[Part], document: Mapping[str, object], kind: str) -> Part:
     """What the fields of an envelope, or of a part of one, say in a JSON object. What comes over a wire is refused with
     a reason, never believed; fields that are not known are passed over.
     """
     values: dict[str, Any] = {}
-    for each in fields(part):
+    for each in _PARTS[part]:
         name, value = each.name, document.get(each.name)
         if value is not None:
-            values[name] = _value(_HINTS[part][name], value, name, kind)
-        if each.default is MISSING and each.default_factory is MISSING and value in (None, ""):
+            values[name] = each.read(value, name, kind)
+        if each.needed and value in (None, ""):
             what = "missing" if value is None else "empty"
             raise _invalid(kind, f'the field "{name}" is {what}', f"Found the fields {', '.join(document) or 'none'}.")
     return part(**values)
 
 
-def _value(expected: Any, value: object, name: str, kind: str) -> object:
-    """The value, if it is of that type; true and false are no numbers."""
+def _reader(expected: Any) -> Reader:
+    """What takes a value of that type; true and false are no numbers."""
     if expected is object:
-        return value
+        return lambda value, name, kind: value
     if expected is State:
-        text = _value(str, value, name, kind)
-        if text not in [state.value for state in State]:
-            known = ", ".join(state.value for state in State)
-            raise _invalid(kind, f'unknown state "{text}"', f"Known states: {known}.")
-        return State(text)
-    if get_origin(expected) is Mapping or expected in (SinkVersion, Failed, SourceLine):
-        if not isinstance(value, dict):
-            raise _invalid(kind, f'the field "{name}" is no object', f"found {value!r}")
-        return _object(expected, cast("dict[str, object]", value), name, kind)
+        return _read_state
+    if expected in (SinkVersion, Failed):
+        return lambda value, name, kind: _read(expected, _object(value, name, kind), name)
+    if expected is SourceLine:
+        return _read_place
+    if get_origin(expected) is Mapping:
+        inner = _reader(get_args(expected)[1])
+        return lambda value, name, kind: {
+            each: inner(item, f"{name}.{each}", kind) for each, item in _object(value, name, kind).items()
+        }
+    return partial(_read_plain, expected)
+
+
+def _read_plain(expected: type, value: object, name: str, kind: str) -> object:
     if expected is float and type(value) is int:
         try:
             return float(value)
@@ -284,14 +303,34 @@ def _value(expected: Any, value: object, name: str, kind: str) -> object:
     return value
 
 
-def _object(expected: Any, items: Mapping[str, object], name: str, kind: str) -> object:
-    if expected in (SinkVersion, Failed):
-        return _read(cast("type[SinkVersion]", expected), items, name)
-    if expected is SourceLine:
-        at: dict[str, Any] = {each: _value(hint, items.get(each), each, name) for each, hint in _HINTS[Origin].items()}
-        return SourceLine(Origin(**at), str(items.get("text", "")))
-    inner = get_args(expected)[1]
-    return {each: _value(inner, item, f"{name}.{each}", kind) for each, item in items.items()}
+def _read_state(value: object, name: str, kind: str) -> State:
+    text = cast("str", _read_plain(str, value, name, kind))
+    if text not in _STATES:
+        raise _invalid(kind, f'unknown state "{text}"', f"Known states: {', '.join(_STATES)}.")
+    return _STATES[text]
+
+
+def _read_place(value: object, name: str, kind: str) -> SourceLine:
+    items = _object(value, name, kind)
+    at: dict[str, Any] = {each: _read_plain(hint, items.get(each), each, name) for each, hint in _HINTS[Origin].items()}
+    return SourceLine(Origin(**at), str(items.get("text", "")))
+
+
+def _object(value: object, name: str, kind: str) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise _invalid(kind, f'the field "{name}" is no object', f"found {value!r}")
+    return cast("dict[str, object]", value)
+
+
+_PARTS = {
+    part: [
+        _Field(each.name, _reader(_HINTS[part][each.name]), each.default is MISSING and each.default_factory is MISSING)
+        for each in fields(part)
+    ]
+    for part in (Instruction, Feedback, SinkVersion, Failed)
+}
+_STATES = {state.value: state for state in State}
+_TEXTS = {state: text for text, state in _STATES.items()}
 
 
 def _invalid(kind: str, what: str, detail: str) -> GhcmError:

@@ -82,8 +82,11 @@ def open_async_client(url: str) -> redis.asyncio.Redis:
 def stubborn(url: str, attempt: Callable[[], T], *, patience: float = PATIENCE, closed: threading.Event) -> T:
     """What `attempt` returns, repeated while the server is away; GhcmError after `patience` seconds or when closed."""
     try:
-        with suppress(*LOST):
+        try:
             return attempt()  # almost always enough, and cheaper than a retrier
+        except LOST:
+            if closed.is_set():
+                raise
         retrying = Retrying(
             retry=retry_if_exception_type(LOST),
             wait=_PAUSES,
@@ -100,7 +103,18 @@ async def stubborn_async(
     url: str, attempt: Callable[[], Awaitable[T]], *, patience: float | None, closed: asyncio.Event
 ) -> T:
     """As `stubborn`, for an event loop; for ever where `patience` is None."""
+    try:
+        try:
+            return await attempt()  # almost always enough, and cheaper than a retrier
+        except LOST:
+            if closed.is_set():
+                raise
+        return await _retried(attempt, patience, closed)
+    except redis.RedisError as error:
+        raise failed(url, error) from error
 
+
+async def _retried(attempt: Callable[[], Awaitable[T]], patience: float | None, closed: asyncio.Event) -> T:
     async def sleep(seconds: float) -> None:
         with suppress(TimeoutError):
             await asyncio.wait_for(closed.wait(), seconds)
@@ -109,10 +123,7 @@ async def stubborn_async(
         return closed.is_set() or (patience is not None and (state.seconds_since_start or 0.0) >= patience)
 
     retrying = AsyncRetrying(retry=retry_if_exception_type(LOST), wait=_PAUSES, stop=is_over, sleep=sleep, reraise=True)
-    try:
-        return await retrying(attempt)
-    except redis.RedisError as error:
-        raise failed(url, error) from error
+    return await retrying(attempt)
 
 
 def failed(url: str, error: redis.RedisError) -> GhcmError:
