@@ -164,6 +164,11 @@ def every(make: Callable[[S], T], parts: Iterable[S]) -> tuple[T, ...]:
     return tuple(made)
 
 
+def listed(names: Iterable[str]) -> str:
+    """Names as a sentence has them, in quotes."""
+    return ", ".join(f'"{name}"' for name in names) or "none"
+
+
 def suggest(name: str, candidates: Iterable[str]) -> str:
     """The hint for a misspelt name, or an empty string when nothing comes close.
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
 from fastapi import Query, Request
 
-from ghcm.errors import suggest
+from ghcm.errors import listed, suggest
 from ghcm.runtime.data.columns import columns_of as frame_of
 from ghcm.runtime.jobs.calls import Call, CallState
 from ghcm.runtime.pubsub.connections import Connections
@@ -24,10 +23,10 @@ from ghcm.runtime.sinks.sink import rows_of_call
 from ghcm.spg.graph import Unit
 from ghcm.spg.ops import Reply, To
 from ghcm.supervisor.catalogue import KnownProgram
-from ghcm.supervisor.problems import Problem, listed
+from ghcm.supervisor.problems import Problem
 from ghcm.supervisor.sinks import MOST_ROWS
 from ghcm.types import Struct
-from ghcm.values import Json, reader, to_json
+from ghcm.values import Json, cell, reader, to_json
 
 RowFormat: TypeAlias = Annotated[Literal["json", "csv"] | None, Query(description="By default as `Accept` says.")]
 
@@ -90,7 +89,7 @@ def as_csv(columns: Sequence[str], rows: Sequence[Any]) -> str:
     writer = csv.writer(text)
     writer.writerow(columns)
     for row in rows:
-        writer.writerow([_cell(row[name]) if isinstance(row, dict) else _cell(row) for name in columns])
+        writer.writerow([cell(row[name]) if isinstance(row, dict) else cell(row) for name in columns])
     return text.getvalue()
 
 
@@ -129,15 +128,3 @@ def _kept(call: Call, rows: list[Json] | None) -> list[Json]:
         detail, hint = "Replies are kept for ten minutes.", "call again, or have the unit write to a sink."
         raise Problem(404, "GHCM-329", f'the reply of call "{call.id}" is gone', detail=detail, hint=hint)
     return rows
-
-
-def _cell(value: Any) -> str:
-    match value:
-        case None:
-            return ""
-        case str():
-            return value
-        case bool() | dict() | list():
-            return json.dumps(value, ensure_ascii=False)
-        case _:
-            return str(value)

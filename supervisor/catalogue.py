@@ -13,14 +13,14 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from ghcm.errors import GhcmError, suggest
+from ghcm.errors import GhcmError, listed, suggest
 from ghcm.panels import BOARD_SUFFIX, Board, default_board, read_board
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.jobs.store import Job, JobState
 from ghcm.runtime.pubsub.connections import topic_of
 from ghcm.spg.graph import Program, Unit
 from ghcm.supervisor.models import parameters_model
-from ghcm.supervisor.problems import Problem, listed
+from ghcm.supervisor.problems import Problem
 
 log = logging.getLogger("ghcm.supervisor")
 

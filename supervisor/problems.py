@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from ghcm.errors import GhcmError, suggest
+from ghcm.errors import GhcmError, listed, suggest
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -72,11 +72,6 @@ def problem_of(error: GhcmError) -> Problem:
         return error
     status = _OF_CALLERS.get(error.code) or (503 if error.code in _AWAY else 500)
     return Problem(status, error.code, error.message, detail=error.detail, hint=error.hint)
-
-
-def listed(names: Iterable[str]) -> str:
-    """Names as a sentence has them, in quotes."""
-    return ", ".join(f'"{name}"' for name in names) or "none"
 
 
 def install(app: FastAPI) -> None:

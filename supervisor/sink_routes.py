@@ -13,13 +13,13 @@ from fastapi import FastAPI, Query, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 from pydantic import BaseModel
 
-from ghcm.errors import suggest
+from ghcm.errors import listed, suggest
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.backend import SinkSnapshot
 from ghcm.spg.graph import Sink
 from ghcm.supervisor import call_rows
 from ghcm.supervisor.catalogue import Catalogue, KnownProgram
-from ghcm.supervisor.problems import PROBLEM, Problem, listed
+from ghcm.supervisor.problems import PROBLEM, Problem
 from ghcm.supervisor.sinks import Chosen, Selection, SinkWatch, documents, select
 from ghcm.values.timestamps import timestamp_text
 

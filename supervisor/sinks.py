@@ -17,7 +17,7 @@ import polars as pl
 from fastapi import Depends, Query
 
 from ghcm import types
-from ghcm.errors import suggest
+from ghcm.errors import listed, suggest
 from ghcm.runtime.data.columns import rows_of
 from ghcm.runtime.data.columns import series as series_of
 from ghcm.runtime.pubsub.connections import Connections
@@ -26,7 +26,7 @@ from ghcm.runtime.sinks.backend import Commit, SinkSnapshot
 from ghcm.runtime.sinks.sink import is_readable, view
 from ghcm.spg.graph import Sink
 from ghcm.supervisor.models import canonical
-from ghcm.supervisor.problems import Problem, listed
+from ghcm.supervisor.problems import Problem
 from ghcm.types import strip
 from ghcm.values import from_json, to_json
 from ghcm.values.timestamps import timestamp_text

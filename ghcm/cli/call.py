@@ -14,7 +14,7 @@ import typer
 
 from ghcm.cli import terminal
 from ghcm.cli.failure import FAILED
-from ghcm.cli.terminal import Json, State
+from ghcm.cli.terminal import Csv, Json, State
 from ghcm.errors import GhcmError, suggest
 
 Unit = Annotated[str, typer.Argument(metavar="PROGRAM.UNIT", help="The unit to call.")]
@@ -24,7 +24,6 @@ Arguments = Annotated[
 Wait = Annotated[bool, typer.Option("--wait", "-w", help="Wait for the answer and print it.")]
 Deadline = Annotated[float | None, typer.Option("--deadline", metavar="SECONDS", help="When the call expires.")]
 Id = Annotated[str | None, typer.Option("--id", metavar="ID", help="The id of the call; the same id is the same call.")]
-Format = Annotated[bool, typer.Option("--csv", help="Print the rows as CSV.")]
 
 _ROUND = 30
 _SHOWN = 1000
@@ -36,7 +35,7 @@ def call(
     wait: Wait = False,
     deadline: Deadline = None,
     id: Id = None,
-    csv: Format = False,
+    csv: Csv = False,
     state: State = None,
     json: Json = False,
 ) -> None:
@@ -81,21 +80,7 @@ def _print(call: dict[str, Any], here: str, *, wait: bool, csv: bool, json: bool
 
 def _print_rows(rows: list[Any], csv: bool) -> None:
     shaped = [cast("dict[str, Any]", row) if isinstance(row, dict) else {"value": row} for row in rows]
-    columns = list(shaped[0]) if shaped else []
-    cells = [[_cell(row.get(name)) for name in columns] for row in shaped]
-    if csv:
-        import csv as writer
-        import sys
-
-        writer.writer(sys.stdout).writerows([columns, *cells])
-    else:
-        terminal.table(columns, cells, "no rows")
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json_text.dumps(value, ensure_ascii=False)
+    terminal.rows(list(shaped[0]) if shaped else (), shaped, "no rows", json=False, csv=csv)
 
 
 def _parameters(url: str, program: str, unit: str, arguments: list[str]) -> dict[str, object]:

@@ -28,6 +28,8 @@ COMMANDS = {
     "ps": "jobs",
     "logs": "jobs",
     "call": "call",
+    "sinks": "sinks",
+    "read": "sinks",
     "stop": "jobs",
     "supervise": "jobs",
     "services": "services",

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json as json_text
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from csv import writer
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -103,6 +104,27 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], empty: str) -> 
         say("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
+def rows(names: Sequence[str], found: Iterable[Mapping[str, object]], empty: str, *, json: bool, csv: bool) -> None:
+    """Rows in their JSON form: as they come as lines of JSON or CSV (RFC 4180), else as a table."""
+    from ghcm.values import cell
+
+    lines, listed = writer(sys.stdout), list[list[str]]()
+    if csv:
+        lines.writerow(names)
+    for row in found:
+        if json:
+            json_line(row)
+            continue
+        cells = [cell(row.get(name)) for name in names]
+        if csv:
+            lines.writerow(cells)
+            sys.stdout.flush()
+        else:
+            listed.append(cells)
+    if not json and not csv:
+        table(names, listed, empty)
+
+
 @contextmanager
 def steps(total: int) -> Generator[Callable[[str], None]]:
     """A progress bar over `total` steps on a terminal, nothing elsewhere; to be told the name of each step before it is
@@ -119,6 +141,8 @@ def steps(total: int) -> Generator[Callable[[str], None]]:
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+
+Csv = Annotated[bool, typer.Option("--csv", help="Print the rows as CSV.")]
 
 Program = Annotated[Path, typer.Argument(metavar="PROGRAM", help="A program: an .istream or a .py file.")]
 

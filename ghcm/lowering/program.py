@@ -11,17 +11,21 @@ from dataclasses import dataclass, field, replace
 
 from ghcm.codes import Code
 from ghcm.errors import Diagnostics, ProgramError, Reported, attempt, sound, suggest
+from ghcm.expr import Expr, Var
 from ghcm.language import ast
-from ghcm.lowering.context import Context, Notes, origin_of
+from ghcm.lowering.context import Context, Notes, Scope, origin_of
 from ghcm.lowering.declarations.names import Declared, declare, writers
 from ghcm.lowering.declarations.sinks import Write, agreed, cache_of, check_addresses, key_of, sink_of
 from ghcm.lowering.declarations.units import lower_unit, parameters_of, signature_of
 from ghcm.lowering.drafts import Draft, Flow, RoundDrafts, Signature, SinkDraft, UnitDraft
+from ghcm.lowering.expressions.functions import condition, too_deep
+from ghcm.lowering.expressions.typed import typed
 from ghcm.lowering.operators.ends import check_cycles
-from ghcm.source import Span
+from ghcm.lowering.types import Records
+from ghcm.source import Source, Span
 from ghcm.spg.graph import Input, Program, Sink, Task, Unit, entry_of
 from ghcm.spg.ops import Iterate, Publish
-from ghcm.types import Shape, Type
+from ghcm.types import Shape, Struct, Type
 
 
 def lower(program: ast.Program, *, for_reference: bool = False) -> Program:
@@ -48,6 +52,23 @@ def look(program: ast.Program, units: Iterable[str]) -> Notes:
                 with suppress(RecursionError):
                     assembly.unit(name)
     return notes
+
+
+def lower_condition(source: Source, columns: Struct) -> Expr:
+    """A condition that stands outside of any program, on columns by their names; ProgramError with its mistakes."""
+    from ghcm.language.parser import parse_expr
+
+    written, diagnostics = parse_expr(source), Diagnostics()
+    names = {each.name: Var(each.name, each.type) for each in columns.fields}
+    scope = Scope(Context(diagnostics, Records({}, diagnostics), {}, typed)).binding(names)
+    found: Expr | None = None
+    if too_deep(written):
+        scope.report(Code.TOO_DEEP, "this condition nests too deeply", written.span)
+    else:
+        found = attempt(condition, written, scope, "the condition")
+    if found is None:
+        raise ProgramError(diagnostics)
+    return found
 
 
 def _lowered(program: ast.Program, diagnostics: Diagnostics, for_reference: bool) -> Program:

@@ -23,6 +23,7 @@ from ghcm.values.writing import Json, make_writer, own_writer, writer
 __all__ = [
     "Json",
     "WrittenFloat",
+    "cell",
     "cell_writer",
     "compact",
     "decode",
@@ -45,6 +46,17 @@ _COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(","
 def compact(data: Json) -> str:
     """JSON data as compact text."""
     return _COMPACT.encode(data)
+
+
+def cell(data: object) -> str:
+    """JSON data as the text of a cell: null is empty, what is nested stays JSON.
+
+    >>> cell(None), cell("a"), cell(1.5), cell([True, None])
+    ('', 'a', '1.5', '[true, null]')
+    """
+    if isinstance(data, bool | dict | list | tuple):
+        return json.dumps(data, ensure_ascii=False, default=str)
+    return "" if data is None else str(data)
 
 
 def to_json(value: object, type_: Type) -> Json:

@@ -92,7 +92,8 @@ class Connections:
 
     def _needed_url(self) -> str:
         if self.url is None:
-            raise GhcmError("this run has no Redis", code="GHCM-720", hint="set GHCM_REDIS to a URL or to embedded")
+            hint = "set GHCM_REDIS to a URL; the private Redis of a daemon is there while that runs"
+            raise GhcmError("there is no Redis", code="GHCM-720", hint=hint)
         return self.url
 
 

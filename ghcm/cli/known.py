@@ -1,0 +1,52 @@
+"""The program that a command looks at, one that has run here or a file, and what its sinks are read with.
+
+It reads the stores of daemons; none need run but for what rests in its private Redis.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+from ghcm.cli.programs import is_bundle
+from ghcm.errors import GhcmError, listed, suggest
+from ghcm.runtime.bundle import Bundle
+from ghcm.runtime.daemon.protocol import Control
+from ghcm.runtime.daemon.state import StateDirectory
+from ghcm.runtime.jobs.store import Job, open_store
+from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.settings import load_settings
+from ghcm.spg.graph import Program
+
+
+def known(name: str, state: Path | None) -> tuple[Program, Connections]:
+    """The program of that name, job or file, whose paths start where it last ran; GhcmError that says what there is."""
+    settings = load_settings({"state": state})
+    program, ran = _read(Path(name)), list[tuple[Job, StateDirectory]]()
+    for at in map(StateDirectory, (settings.state, *(settings.state / "runs").glob("*"))):
+        if at.store.is_file():
+            with closing(open_store(at.store)) as store:
+                ran += [(job, at) for job in store.jobs.find()]
+    ran.sort(key=lambda each: each[0].submitted)
+    wanted, at, base = program.name if program else name, StateDirectory(settings.state), Path()
+    for job, at in [each for each in ran if wanted in (each[0].program, each[0].id)][-1:]:
+        base = Path(at.base(job.id).read_text(encoding="utf-8"))
+        program = program or Bundle.open(at.bundle(job.id, job.version)).program
+    if program is None:
+        names = {job.program for job, _ in ran}
+        hint = suggest(name, names) or "name a program that has run, or its file; --state names another state."
+        detail = f'In "{settings.state}" there are {listed(sorted(names))}.'
+        raise GhcmError(f'no program "{name}" has run here', code="GHCM-605", detail=detail, hint=hint)
+    control = Control(at.control)
+    served = str(control.ask("status")["redis"]) if control.listening() else None
+    return program, Connections(base, served or (None if settings.embedded else settings.redis), patience=5.0)
+
+
+def _read(path: Path) -> Program | None:
+    if is_bundle(path):
+        return Bundle.open(path).program
+    if path.suffix not in (".istream", ".py"):
+        return None
+    from ghcm import driver
+
+    return driver.check(path)

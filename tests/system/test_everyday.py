@@ -1,0 +1,80 @@
+"""What a program has written, looked at while its daemon runs."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.system.running import Running, clean_environment, running, until
+
+pytestmark = pytest.mark.system
+
+PROGRAM = """\
+program shop
+
+record Visit { page: string, n: int }
+
+sink kept = files("out/kept", format = json, mode = append)
+sink latest = redis("shop:latest", key = v => v.page, mode = upsert)
+
+stream watch {
+  visits = files("in/*.jsonl", format = json, follow = FOLLOW).as(Visit)
+  visits.map(v => Visit { page: v.page, n: 100 // v.n }).to(kept)
+  visits.to(latest)
+}
+"""
+
+
+def lay_out(folder: Path, *, follow: bool) -> None:
+    (folder / "shop.istream").write_text(PROGRAM.replace("FOLLOW", str(follow).lower()))
+    (folder / "in").mkdir()
+    visit(folder, "a", ("/", 1), ("/docs", 0), ("/docs", 5))
+
+
+def visit(folder: Path, name: str, *visits: tuple[str, int]) -> None:
+    lines = [json.dumps({"page": page, "n": n}) for page, n in visits]
+    whole = folder / f"{name}.tmp"
+    whole.write_text("\n".join([*lines, ""]))
+    whole.rename(folder / "in" / f"{name}.jsonl")
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[Running]:
+    lay_out(tmp_path, follow=True)
+    with running(tmp_path) as daemon:
+        daemon.submit("shop.istream")
+        until(lambda: len(lines(daemon, "read", "shop", "kept")) == 2, "the visits of the first file")
+        yield daemon
+
+
+def lines(daemon: Running, *words: str) -> list[Any]:
+    done = daemon.cli(*words, "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_sinks_of_a_running_program(shop: Running) -> None:
+    until(lambda: len(lines(shop, "read", "shop", "latest")) == 2, "both pages")
+    (found,) = lines(shop, "sinks", "shop")
+    kept, latest = found["sinks"]
+    assert (kept["rows"], latest["rows"], latest["where"]) == (2, 2, "redis shop:latest")
+    assert kept["version"] and kept["committed"]
+    assert lines(shop, "read", "shop", "latest", "--where", "n > 1") == [{"page": "/docs", "n": 5}]
+
+
+def test_keyed_rows_are_followed_as_they_change(shop: Running) -> None:
+    command = [sys.executable, "-m", "ghcm.cli", "read", "shop", "latest", "--follow", "--csv", "--limit", "3"]
+    until(lambda: len(lines(shop, "read", "shop", "latest")) == 2, "both pages")
+    with subprocess.Popen(
+        command, cwd=shop.folder, stdout=subprocess.PIPE, text=True, env=clean_environment()
+    ) as following:
+        assert following.stdout is not None
+        first = [following.stdout.readline().strip() for _ in range(3)]
+        assert (first[0], sorted(first[1:])) == ("page,n", ["/,1", "/docs,5"])
+        visit(shop.folder, "b", ("/", 1), ("/docs", 7))
+        assert following.stdout.read().split() == ["/docs,7"]
+        assert following.wait(60) == 0

@@ -1,0 +1,181 @@
+"""What `ghcm sinks` and `read` print of a program that has run; and what they say when they cannot."""
+
+import json
+import shutil
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from ghcm import driver
+from ghcm.cli.failure import guarded
+from ghcm.cli.sinks import read, sinks
+from ghcm.runtime.daemon.state import StateDirectory
+from ghcm.runtime.jobs.store import open_store
+from ghcm.runtime.sinks.sink import open_writer
+from ghcm.spg.graph import Program, Sink
+from tests.redis_server import connected
+
+TEXT = """\
+program v
+record Visit { moment: timestamp, page: string, n: int, note: string? }
+sink out = files("out/v", format = json, mode = append)
+sink whole = parquet("out/w", mode = replace, record = Visit)
+sink latest = redis("v:latest", key = v => v.page, mode = upsert, record = Visit)
+stream watch {
+  files("visits.jsonl", format = json).as(Visit).to(out)
+}
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in which the program has run under `ghcm run`, without a trace of what it wrote."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GHCM_REDIS", connected(tmp_path).url or "")
+    (tmp_path / "v.istream").write_text(TEXT)
+    state = StateDirectory(Path(".ghcm", "runs", "v"))
+    store = open_store(state.store)
+    store.jobs.submit("v-1", "v", "unused")
+    store.close()
+    state.bundle("v-1").parent.mkdir(parents=True)
+    shutil.copy(driver.build(Path("v.istream")), state.bundle("v-1"))
+    state.base("v-1").write_text(str(tmp_path))
+    return tmp_path
+
+
+def program(place: Path) -> Program:
+    return driver.check(place / "v.istream")
+
+
+def write(place: Path, sink: Sink, version: str, rows: Iterable[tuple[object, ...]]) -> None:
+    key = None if sink.key is None else lambda row: row[1]
+    writer = open_writer(sink, connected(place), writer="w", key=key)
+    writer.write(list(rows))
+    writer.prepare(version)
+    writer.commit(version)
+    writer.close()
+
+
+def visits(*numbers: int) -> list[tuple[object, ...]]:
+    return [(10**15 + n, f"/{n}", n, None if n % 2 else "even, it is") for n in numbers]
+
+
+def printed(capsys: pytest.CaptureFixture[str]) -> list[Any]:
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def refused(capsys: pytest.CaptureFixture[str]) -> str:
+    return capsys.readouterr().err
+
+
+def test_sinks_are_listed_with_rows_and_commits(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = program(place)
+    write(place, made.sink("out"), "a", visits(1, 2))
+    write(place, made.sink("out"), "b", visits(3))
+    write(place, made.sink("latest"), "l1", visits(1, 2))
+    write(place, made.sink("latest"), "l2", visits(2))
+    sinks("v", json=True)
+    (found,) = printed(capsys)
+    assert [(each["sink"], each["rows"], each["version"]) for each in found["sinks"]] == [
+        ("out", 3, "b"),
+        ("whole", 0, None),
+        ("latest", 2, "l2"),
+    ]
+    sinks("v.istream")
+    said = capsys.readouterr()
+    assert [line.split()[:4] for line in said.out.splitlines()][1] == ["out", "out/v", "append", "3"]
+
+
+def test_rows_are_read_as_lines_csv_and_table(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(place, program(place).sink("out"), "a", visits(1, 2))
+    read("v", "out", json=True)
+    first, second = printed(capsys)
+    assert first == {"moment": "2001-09-09T01:46:40.000001Z", "page": "/1", "n": 1, "note": None}
+    assert second["note"] == "even, it is"
+    read("v", "out", csv=True)
+    assert capsys.readouterr().out.splitlines()[2] == '2001-09-09T01:46:40.000002Z,/2,2,"even, it is"'
+    read("v", "out")
+    assert [line.split()[1] for line in capsys.readouterr().out.splitlines()] == ["page", "/1", "/2"]
+
+
+def test_a_condition_a_version_and_a_limit_choose(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = program(place).sink("out")
+    write(place, out, "a", visits(1, 2, 3))
+    write(place, out, "b", visits(4, 5))
+    read("v", "out", where='n > 1 and note is not null and note.contains("even")', json=True)
+    assert [each["n"] for each in printed(capsys)] == [2, 4]
+    read("v", "out", at="a", json=True)
+    assert [each["n"] for each in printed(capsys)] == [1, 2, 3]
+    read("v", "out", where="n > 1", limit=2, json=True)
+    assert [each["n"] for each in printed(capsys)] == [2, 3]
+    write(place, out, "c", visits(*range(6, 1200)))
+    read("v", "out")
+    said = capsys.readouterr()
+    assert (len(said.out.splitlines()), "these are the first 1000" in said.err) == (1001, True)
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("nn > 1", 'did you mean "n"?'),
+        ("n >", "expected an expression"),
+        ("n", 'the condition is "int" and not "bool"'),
+        ("10 / (n - 1) > 2", "the condition fails for a row"),
+    ],
+)
+def test_a_wrong_condition_is_shown(
+    place: Path, capsys: pytest.CaptureFixture[str], condition: str, message: str
+) -> None:
+    write(place, program(place).sink("out"), "a", visits(1))
+    with pytest.raises(typer.Exit) as ended:
+        guarded(read)("v", "out", where=condition)
+    said = refused(capsys)
+    assert (ended.value.exit_code, message in said) == (2, True), said
+    assert "fails" in message or f" 1 | {condition}" in said
+
+
+def test_what_is_not_there_is_said(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    read("v", "out")
+    assert 'no unit has committed to "out" yet' in refused(capsys)
+    for words, code, message in (
+        (("w", "out"), 2, 'there are "v"'),
+        (("v", "otu"), 2, 'did you mean "out"?'),
+        (("u.istream", "out"), 2, 'there is no program "u.istream"'),
+        (("v", "out", None, "gone"), 1, 'has no version "gone"'),
+        (("v", "latest", None, "gone"), 1, 'has no version "gone"'),
+    ):
+        with pytest.raises(typer.Exit) as ended:
+            guarded(read)(*words)
+        said = refused(capsys)
+        assert (ended.value.exit_code, message in said) == (code, True), said
+
+
+def test_a_private_redis_is_there_while_its_daemon_runs(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GHCM_REDIS")
+    with pytest.raises(typer.Exit):
+        guarded(read)("v", "latest")
+    assert "GHCM-720" in refused(capsys)
+
+
+def test_what_comes_is_followed(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = program(place)
+    out = made.sink("out")
+    write(place, out, "a", visits(1, 2))
+    write(place, made.sink("latest"), "a", visits(1, 2))
+    pauses = iter([partial(write, place, out, "b", visits(3, 4)), partial(write, place, out, "c", visits(5))])
+    monkeypatch.setattr("ghcm.cli.sinks.time.sleep", lambda _: next(pauses)())
+    read("v", "out", where="n != 3", follow=True, limit=4, json=True)
+    assert [each["n"] for each in printed(capsys)] == [1, 2, 4, 5]
+    changed = [(10**15, "/2", 22, None), *visits(3)]
+    pauses = iter([partial(write, place, made.sink("latest"), "b", [*visits(1), *changed])])
+    read("v", "latest", follow=True, limit=4, csv=True)
+    shown = [line.split(",")[2] for line in capsys.readouterr().out.splitlines()]
+    assert (shown[0], sorted(shown[1:3]), sorted(shown[3:])) == ("n", ["1", "2"], ["22", "3"])
