@@ -15,7 +15,7 @@ import os
 import secrets
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -35,24 +35,24 @@ class _Taken(Exception):
     """Somebody else has a lock; what he has written into it."""
 
 
-def _opened(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-
-
-def _locked(file: int, owner: str) -> int:
-    """The open file, locked, and with the name of its owner; it is closed where that cannot be. _Taken if another has
-    the lock.
+def _locked(path: Path, owner: str) -> int:
+    """The lock on a file, which is made and names its owner; OSError where that cannot be made. _Taken if another has
+    it, GhcmError if it cannot be had.
     """
-    try:
+    with ExitStack() as unless_had:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        unless_had.callback(os.close, file)
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise _Taken(os.pread(file, 4096, 0).decode(errors="replace")) from None
-        os.ftruncate(file, 0)
-        os.pwrite(file, owner.encode(), 0)
-    except BaseException:
-        os.close(file)
-        raise
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise _Taken(os.pread(file, 4096, 0).decode(errors="replace")) from None
+            os.ftruncate(file, 0)
+            os.pwrite(file, owner.encode(), 0)
+        except OSError as error:
+            hint = "free some room on that disk, or take a folder where files can be locked."
+            raise GhcmError(f'"{path}" cannot be locked: {error.strerror}', code="GHCM-730", hint=hint) from error
+        unless_had.pop_all()
     return file
 
 
@@ -62,7 +62,7 @@ class Lock:
     def __init__(self, state: StateDirectory) -> None:
         state.path.mkdir(parents=True, exist_ok=True)
         try:
-            self._file = _locked(_opened(state.lock), f"{os.getpid()}\n")
+            self._file = _locked(state.lock, f"{os.getpid()}\n")
         except _Taken as taken:
             raise GhcmError(
                 f'another daemon (process {str(taken).strip() or "unknown"}) owns the state directory "{state.path}"',
@@ -121,20 +121,11 @@ class AppendLocks:
         owner = {"process": os.getpid(), "program": program, "job": job, "state": str(self._state)}
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            file = _opened(folder / _APPENDING)
+            return _locked(folder / _APPENDING, json.dumps(owner))
         except OSError:
             return None
-        try:
-            return _locked(file, json.dumps(owner))
         except _Taken as taken:
             raise _appended(sink, folder, str(taken)) from None
-        except OSError as error:
-            raise GhcmError(
-                f'cannot note in "{folder}" who appends to it: {error.strerror}',
-                code="GHCM-730",
-                detail=f'The sink "{sink}" is there.',
-                hint="free some room on that disk, or write to a folder that can be locked.",
-            ) from error
 
 
 def _folders(program: Program, base: Path) -> Iterator[tuple[str, Path]]:
