@@ -62,14 +62,9 @@ class Jobs:
         redis = embedded_url(state.redis) if private else self.settings.redis
         connections, timeout = Connections(Path.cwd(), redis), self.settings.call_timeout
         self.calls = CallReconciler(self.store, connections, self.programs, self.present, timeout)
+        lost, broken = self.calls.send_again, self.spark_is_broken
         self.processes = Processes(
-            self.settings,
-            state,
-            redis,
-            self.listener,
-            tell=self.tell,
-            calls_may_be_lost=self.calls.send_again,
-            spark_is_broken=self.spark_is_broken,
+            self.settings, state, redis, self.listener, tell=self.tell, calls_may_be_lost=lost, spark_is_broken=broken
         )
         self.leases = Leases(None if private else redis, owner_of(state.path))
         self._append_locks = AppendLocks(state.path)
