@@ -114,6 +114,7 @@ COMMANDS = (
     _kind(621, "settings that cannot be read or have no such value", "Correct the settings that are listed."),
     _kind(622, "parameters of a call that its unit does not have", "Write name=value, as ghcm call shows them."),
     _kind(623, "a name that the reference does not have", "Take the name that is suggested."),
+    _kind(624, "a question in SQL that DuckDB cannot answer", "Correct it; each sink is a table of its name."),
 )
 """Codes 6xx: files, settings and arguments that commands cannot take."""
 

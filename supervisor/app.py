@@ -132,7 +132,7 @@ class Supervisor:
         call_routes.add(app, calls)
         call_routes.add_rows(app, calls)
         call_routes.add_charts(app, calls, self._renderer)
-        shown = Shown(catalogue, self._connections, self._watches)
+        shown = Shown(catalogue, self._connections, self._watches, self.state.dead)
         sink_routes.add(app, shown, self.settings.limits.rows)
         chart_routes.add(app, shown, self._renderer, self.settings.limits.rows)
         _add_page(app, shown)

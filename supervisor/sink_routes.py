@@ -7,6 +7,7 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request, Response
@@ -14,8 +15,11 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from pydantic import BaseModel
 
 from ghcm.errors import listed, suggest
+from ghcm.functions import Failure
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.backend import SinkSnapshot
+from ghcm.runtime.sinks.kept_letters import shown as letters_shown
+from ghcm.runtime.sinks.kept_letters import tables
 from ghcm.spg.graph import Sink
 from ghcm.supervisor import call_rows
 from ghcm.supervisor.catalogue import Catalogue, KnownProgram
@@ -43,11 +47,14 @@ class ShownSink(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Snapshots of the sinks of the present programs, from the event loop. `watches` are kept from app to app."""
+    """Snapshots of the sinks of the present programs, from the event loop. `watches` are kept from app to app; `dead`
+    is the folder of dead letters.
+    """
 
     catalogue: Catalogue
     connections: Callable[[str], Connections]
     watches: dict[tuple[str, str], SinkWatch]
+    dead: Path
 
     def program(self, name: str) -> KnownProgram:
         """The program of that name, also one that runs no more; Problem 404."""
@@ -100,6 +107,17 @@ def add(app: FastAPI, shown: Shown, most_rows: int) -> None:
     @app.get("/programs/{program}/sinks", tags=["sinks"], summary="The sinks of a program", responses=PROBLEMS)
     async def list_sinks(program: str) -> list[ShownSink]:
         return await shown.sinks(program)
+
+    @app.get("/programs/{program}/dead", tags=["sinks"], summary="The records that failed", responses=PROBLEMS)
+    async def list_dead(
+        program: str,
+        unit: str | None = None,
+        reason: Failure | None = None,
+        each: Annotated[bool, Query(description="Each record, not how many by reason and place.")] = False,
+        limit: Annotated[int, Query(ge=1, le=most_rows)] = min(1000, most_rows),
+    ) -> list[dict[str, Any]]:
+        found = tables([shown.dead], shown.program(program).program.name, unit)
+        return (await asyncio.to_thread(letters_shown, found, reason and reason.value, each=each))[:limit]
 
     @app.get(
         "/programs/{program}/sinks/{sink}/rows",

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.protocol import Control, Document, decode, raised
-from ghcm.runtime.daemon.state import StateDirectory
+from ghcm.runtime.daemon.state import StateDirectory, keep_letters
 from ghcm.runtime.parent_death import ending_with_parent
 
 _STOP_SECONDS = 60.0
@@ -62,10 +62,13 @@ class PrivateDaemon:
 
 
 def free_state(folder: Path, name: str) -> StateDirectory:
-    """An empty state directory below `folder` that no living daemon owns; what an earlier run has left is removed."""
+    """An empty state directory below `folder` that no living daemon owns; what an earlier run has left is removed, but
+    for its dead letters.
+    """
     names = chain([name], (f"{name}-{number}" for number in count(2)))
     states = (StateDirectory(folder / each) for each in names)
     state = next(each for each in states if not Control(each.control).listening())
+    keep_letters(state, folder.parent)
     shutil.rmtree(state.path, ignore_errors=True)
     return state
 

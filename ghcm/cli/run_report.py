@@ -249,21 +249,16 @@ def where(sink: Sink) -> str:
 
 def first_reason(folder: Path) -> str:
     """Why the first dead letter of this table failed; empty where that cannot be read."""
-    from ghcm.runtime.data.dead_letter import DEAD_LETTER, table_of
-    from ghcm.runtime.pubsub.connections import Connections
-    from ghcm.runtime.sinks.sink import read
+    from ghcm.runtime.sinks.kept_letters import letters
 
     try:
-        first = next(read(table_of(folder), Connections(folder)), None)
+        return next((str(letter["detail"]) for letter in letters(folder)), "")
     except GhcmError:
         return ""
-    return "" if first is None else str(first[DEAD_LETTER.names.index("detail")])
 
 
 def dead_letters(folder: Path) -> dict[str, int]:
     """Dead letters by unit."""
-    from ghcm.runtime.sinks.table_directory import TableDirectory
+    from ghcm.runtime.sinks.kept_letters import counts, tables
 
-    units = sorted(path for path in folder.glob("*/*") if path.is_dir())
-    counted = {path.name: sum(each.rows for each in TableDirectory(path).visible()) for path in units}
-    return {unit: rows for unit, rows in counted.items() if rows}
+    return counts(tables([folder]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from pathlib import Path
 
 from ghcm.runtime.sockets import short_socket
@@ -39,6 +40,26 @@ class StateDirectory:
     def snapshots(self, job: str) -> Path:
         """The folder of a job's snapshots."""
         return self.path / "snapshots" / job
+
+
+def states(root: Path) -> list[StateDirectory]:
+    """The state directory of a daemon, and those of what `ghcm run` has started beside it."""
+    return [StateDirectory(path) for path in (root, *sorted((root / "runs").glob("*")))]
+
+
+def dead_folders(root: Path) -> list[Path]:
+    """Where dead letters are: those of earlier runs, the oldest first, and those of these states."""
+    return [*sorted((root / "earlier").glob("*")), *(state.dead for state in states(root))]
+
+
+def keep_letters(state: StateDirectory, root: Path) -> None:
+    """Move the dead letters of a run that is over to those of earlier runs, of which a hundred stay."""
+    if state.dead.is_dir():
+        earlier = root / "earlier"
+        earlier.mkdir(parents=True, exist_ok=True)
+        state.dead.rename(earlier / str(time.time_ns()))
+        for old in sorted(earlier.iterdir())[:-100]:
+            shutil.rmtree(old, ignore_errors=True)
 
 
 def copy_bundle(bundle: Path, copy: Path) -> None:

@@ -287,11 +287,22 @@ async function picture(panel, row, name, target) {
   await swap(image, await draw(panel.graph, panel.body, name)).catch(() => target.replaceChildren());
 }
 
+// ------------------------------------------------------------------------------------------------ dead letters
+
+async function showDead() {
+  const groups = await ask(base + "/dead"), section = byId("dead"), [summary, body] = section.children;
+  const total = groups.reduce((sum, group) => sum + group.count, 0);
+  section.hidden = !total;
+  summary.textContent = "records that failed: " + counts.format(total);
+  const columns = ["reason", "unit", "origin", "count", "first", "last", "detail", "input"];
+  if (total) body.replaceChildren(table({ title: "Records that failed", options: { columns }, seen: null }, groups));
+}
+
 // ------------------------------------------------------------------------------------------------ rounds
 
 async function round() {
   try {
-    if (state.rounds % BOARD_EVERY === 0) await readBoard();
+    if (state.rounds % BOARD_EVERY === 0) await Promise.all([readBoard(), showDead()]);
     const sinks = await ask(base + "/sinks");
     state.rounds += 1;
     state.misses = 0;

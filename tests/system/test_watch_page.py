@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from ghcm.driver import check
+from ghcm.runtime.data.dead_letter import table_of
 from ghcm.runtime.sinks.sink import open_writer
 from tests.redis_server import connected
 from tests.system.browser import browser
@@ -192,3 +193,17 @@ def test_it_goes_on_when_the_server_was_killed(page: Page, monitor: Running) -> 
     with page.expect_response(lambda answer: answer.url.endswith("/sinks") and answer.ok, timeout=PATIENCE_MS):
         pass
     expect(page.locator("#away")).to_be_hidden(timeout=PATIENCE_MS)
+
+
+def test_records_that_failed_are_listed(monitor: Running, page: Page) -> None:
+    table = table_of(monitor.state.dead / "traffic" / "monitor")
+    writer = open_writer(table, connected(monitor.folder), writer="test")
+    writer.write([("monitor", "flows", "bad_record", "<b>no flow</b>", "{x", "traffic.istream:40:9")])
+    writer.prepare("test-dead")
+    writer.commit("test-dead")
+    writer.close()
+    page.reload()
+    section = page.locator("#dead")
+    expect(section).to_be_visible()
+    section.locator("summary").click()
+    expect(section.locator("td", has_text="<b>no flow</b>").first).to_be_visible()

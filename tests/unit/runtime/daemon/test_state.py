@@ -13,7 +13,7 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.child import RestartPolicy, follow, last_words, tail
 from ghcm.runtime.daemon.locks import Lock
 from ghcm.runtime.daemon.protocol import Control, decode, encode, error_document, raised
-from ghcm.runtime.daemon.state import StateDirectory
+from ghcm.runtime.daemon.state import StateDirectory, dead_folders, keep_letters
 from ghcm.runtime.sockets import short_socket
 
 HOLDER = """\
@@ -125,3 +125,14 @@ def test_a_log_is_followed_over_its_rotation(tmp_path: Path) -> None:
         return found
 
     assert asyncio.run(read()) == ["new", "half", "1"]
+
+
+def test_dead_letters_of_a_hundred_earlier_runs_stay(tmp_path: Path) -> None:
+    state = StateDirectory(tmp_path / "runs" / "p")
+    for run in range(103):
+        (state.dead / "p" / "u").mkdir(parents=True)
+        (state.dead / "p" / "u" / "letter").write_text(str(run))
+        keep_letters(state, tmp_path)
+    keep_letters(state, tmp_path)  # of a run without any nothing stays
+    found = [(folder / "p" / "u" / "letter").read_text() for folder in dead_folders(tmp_path) if folder.is_dir()]
+    assert found == [str(run) for run in range(3, 103)]

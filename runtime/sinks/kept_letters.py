@@ -1,0 +1,83 @@
+"""The dead letters that are kept, as people look at them: counted, one by one or by reason and place, and cleared.
+
+A table of them stands in `<folder>/<program>/<unit>`; `.<unit>.cleared` beside it says since when its letters count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from ghcm.runtime.data.dead_letter import DEAD_LETTER, table_of
+from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.pubsub.envelope import now_us
+from ghcm.runtime.sinks.backend import Commit
+from ghcm.runtime.sinks.sink import read, view
+from ghcm.values.timestamps import timestamp_text
+
+
+def tables(folders: Iterable[Path], program: str | None = None, unit: str | None = None) -> list[Path]:
+    """The tables of a program or of all, of a unit or of all, in the order of the folders."""
+    found = (path for folder in folders for path in sorted(folder.glob("*/*")) if path.is_dir())
+    return [path for path in found if program in (None, path.parent.name) and unit in (None, path.name)]
+
+
+def counts(found: Iterable[Path]) -> dict[str, int]:
+    """How many letters the tables have, by unit."""
+    counted: dict[str, int] = {}
+    for table in found:
+        if rows := sum(each.rows for each in _commits(table) if each.time > _cleared(table)):
+            counted[table.name] = counted.get(table.name, 0) + rows
+    return counted
+
+
+def letters(table: Path) -> Iterator[dict[str, Any]]:
+    """The letters of a table as JSON, in order; `time` is that of their commit (microseconds since 1970 UTC)."""
+    commits, since = _commits(table), _cleared(table)
+    rows = read(table_of(table), Connections(table), version=commits[-1].version) if commits else iter(())
+    for commit in commits:
+        for row in islice(rows, commit.rows):
+            if commit.time > since:
+                yield {**dict(zip(DEAD_LETTER.names, row, strict=True)), "time": commit.time}
+
+
+def shown(found: Sequence[Path], reason: str | None = None, *, each: bool = False) -> list[dict[str, Any]]:
+    """The letters of these tables, of that reason or all, with times as text: each, the latest first; or for each
+    reason and place how many there are, most first, since when until when, and the first of them.
+    """
+    kept = (one for table in found for one in letters(table) if reason in (None, one["reason"]))
+    if each:
+        return [{**one, "time": timestamp_text(one["time"])} for one in sorted(kept, key=lambda one: -one["time"])]
+    groups: dict[tuple[object, ...], dict[str, Any]] = {}
+    for one in kept:
+        time = one.pop("time")
+        group = groups.setdefault(tuple(one[name] for name in _PLACE), {"count": 0, **one, "first": time, "last": time})
+        group |= {"count": group["count"] + 1, "first": min(group["first"], time), "last": max(group["last"], time)}
+    listed = sorted(groups.values(), key=lambda group: -group["count"])
+    return [{**one, "first": timestamp_text(one["first"]), "last": timestamp_text(one["last"])} for one in listed]
+
+
+_PLACE = ("reason", "unit", "task", "origin")
+
+
+def clear(found: Sequence[Path]) -> int:
+    """Show the letters that are there now no more; how many. Jobs that write or recover find their tables whole."""
+    cleared = sum(counts(found).values())
+    for table in found:
+        _mark(table).write_text(str(now_us()), encoding="ascii")
+    return cleared
+
+
+def _commits(table: Path) -> list[Commit]:
+    return view(table_of(table), Connections(table)).commits()
+
+
+def _mark(table: Path) -> Path:
+    return table.with_name(f".{table.name}.cleared")
+
+
+def _cleared(table: Path) -> int:
+    mark = _mark(table)
+    return int(mark.read_text(encoding="ascii")) if mark.is_file() else 0
