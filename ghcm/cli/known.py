@@ -12,34 +12,44 @@ from ghcm.cli.programs import is_bundle
 from ghcm.errors import GhcmError, listed, suggest
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.daemon.protocol import Control
-from ghcm.runtime.daemon.state import StateDirectory
+from ghcm.runtime.daemon.state import StateDirectory, dead_folders, states
 from ghcm.runtime.jobs.store import Job, open_store
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.settings import load_settings
+from ghcm.runtime.sinks.kept_letters import tables
 from ghcm.spg.graph import Program
 
 
-def known(name: str, state: Path | None) -> tuple[Program, Connections]:
-    """The program of that name, job or file, whose paths start where it last ran; GhcmError that says what there is."""
+def known(name: str | None, state: Path | None) -> tuple[Program, Connections]:
+    """The program of that name, job or file, whose paths start where it last ran; without a name the only one that has
+    run. GhcmError that says what there is.
+    """
     settings = load_settings({"state": state})
-    program, ran = _read(Path(name)), list[tuple[Job, StateDirectory]]()
-    for at in map(StateDirectory, (settings.state, *(settings.state / "runs").glob("*"))):
+    program, ran = None if name is None else _read(Path(name)), list[tuple[Job, StateDirectory]]()
+    for at in states(settings.state):
         if at.store.is_file():
             with closing(open_store(at.store)) as store:
                 ran += [(job, at) for job in store.jobs.find()]
     ran.sort(key=lambda each: each[0].submitted)
     wanted, at, base = program.name if program else name, StateDirectory(settings.state), Path()
+    names = {job.program for job, _ in ran}
+    wanted = next(iter(names)) if wanted is None and len(names) == 1 else wanted
     for job, at in [each for each in ran if wanted in (each[0].program, each[0].id)][-1:]:
         base = Path(at.base(job.id).read_text(encoding="utf-8"))
         program = program or Bundle.open(at.bundle(job.id, job.version)).program
     if program is None:
-        names = {job.program for job, _ in ran}
-        hint = suggest(name, names) or "name a program that has run, or its file; --state names another state."
+        hint = suggest(name or "", names) or "name a program that has run, or its file; --state names another state."
         detail = f'In "{settings.state}" there are {listed(sorted(names))}.'
-        raise GhcmError(f'no program "{name}" has run here', code="GHCM-605", detail=detail, hint=hint)
+        message = "it is not said which program" if name is None else f'no program "{name}" has run here'
+        raise GhcmError(message, code="GHCM-605", detail=detail, hint=hint)
     control = Control(at.control)
     served = str(control.ask("status")["redis"]) if control.listening() else None
     return program, Connections(base, served or (None if settings.embedded else settings.redis), patience=5.0)
+
+
+def dead_letters(program: Program, state: Path | None, unit: str | None = None) -> list[Path]:
+    """The tables of a program's dead letters, of a unit or of all, those of earlier runs first."""
+    return tables(dead_folders(load_settings({"state": state}).state), program.name, unit)
 
 
 def _read(path: Path) -> Program | None:

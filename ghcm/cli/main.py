@@ -30,6 +30,8 @@ COMMANDS = {
     "call": "call",
     "sinks": "sinks",
     "read": "sinks",
+    "sql": "sinks",
+    "dead": "sinks",
     "stop": "jobs",
     "supervise": "jobs",
     "services": "services",

@@ -1,10 +1,11 @@
-"""Commands on what a program has written: `ghcm sinks` and `read`.
+"""Commands on what a program has written: `ghcm sinks`, `read` and `sql` on its sinks, `dead` on what it refused.
 
 Sinks are asked what every kind of them answers; which kind one is makes no difference here.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,12 +19,15 @@ from ghcm.cli.terminal import Csv, Json, State
 from ghcm.errors import GhcmError, listed, suggest
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from ghcm.runtime.data.columns import Row
     from ghcm.runtime.pubsub.connections import Connections
     from ghcm.spg.graph import Sink
 
 KNOWN = "A program that has run here, or its file or bundle."
 Named = Annotated[str, typer.Argument(metavar="PROGRAM", help=KNOWN)]
+MaybeNamed = Annotated[str | None, typer.Argument(metavar="PROGRAM", help=f"{KNOWN} By default the only one.")]
 SinkName = Annotated[str, typer.Argument(metavar="SINK", help="One of its sinks.")]
 Where = Annotated[
     str | None, typer.Option("--where", metavar="CONDITION", help='On its columns, as in "bytes > 100 and dst != src".')
@@ -32,21 +36,31 @@ At = Annotated[str | None, typer.Option("--at", metavar="VERSION", help="The row
 Limit = Annotated[int | None, typer.Option("--limit", "-n", min=1, help="So many rows; a table has 1000 by default.")]
 Follow = Annotated[bool, typer.Option("--follow", "-f", help="Go on with what is committed, until Ctrl-C.")]
 
+Query = Annotated[str, typer.Argument(metavar="QUERY", help='As in "select dst, sum(bytes) from flows group by 1".')]
+OfUnit = Annotated[str | None, typer.Option("--unit", metavar="UNIT", help="Of this unit only.")]
+OfReason = Annotated[str | None, typer.Option("--reason", metavar="REASON", help="Of this reason only.")]
+Each = Annotated[bool, typer.Option("--all", "-a", help="Each record by itself, the latest first.")]
+Clear = Annotated[bool, typer.Option("--clear", help="Show no more those that are there now.")]
+
 _SHOWN = 1000
-"""Rows of a table, where nothing else is said."""
+_WIDEST = 80
+"""Rows of a table, and characters of a cell with a record in it, where nothing else is said."""
 
 
 def sinks(program: Named, state: State = None, json: Json = False) -> None:
     """List the sinks of a program: where they are, their rows and their latest commit."""
-    from ghcm.cli.known import known
+    from ghcm.cli.known import dead_letters, known
+    from ghcm.runtime.sinks.kept_letters import counts
 
     found, connections = known(program, state)
     described = [_described(sink, connections) for sink in found.sinks]
+    dead, names = counts(dead_letters(found, state)), ("sink", "where", "mode", "rows", "version", "committed")
     if json:
-        terminal.json_line({"program": found.name, "sinks": described})
-    else:
-        names = ("sink", "where", "mode", "rows", "version", "committed")
-        terminal.rows(names, described, "no sinks", json=False, csv=False)
+        terminal.json_line({"program": found.name, "sinks": described, "dead_letters": dead})
+        return
+    terminal.rows(names, described, "no sinks", json=False, csv=False)
+    for unit, count in dead.items():
+        terminal.note(f"{unit}: {count:,} dead letters (ghcm dead {program})")
 
 
 def _described(sink: Sink, connections: Connections) -> dict[str, object]:
@@ -150,3 +164,88 @@ def _followed(sink: Sink, connections: Connections) -> Iterator[Iterable[Row]]:
                 yield rows_of_call(sink, connections, call=each, version=each, limit=sys.maxsize).rows
         seen.update(new)
         time.sleep(_LOOK_SECONDS)
+
+
+def sql(query: Query, program: MaybeNamed = None, csv: Csv = False, state: State = None, json: Json = False) -> None:
+    """Ask the sinks of a program in SQL, each a table of its name.
+
+    DuckDB answers, in memory. It is not installed by default: pip install "ghcm[sql]".
+    """
+    try:
+        import duckdb
+    except ImportError:
+        hint = 'pip install "ghcm[sql]" installs it.'
+        raise GhcmError("ghcm sql needs DuckDB, which is not installed", code="GHCM-613", hint=hint) from None
+    from ghcm.cli.known import known
+    from ghcm.runtime.sinks.sink import is_readable
+
+    found, connections = known(program, state)
+    there = {sink.name.lower(): sink for sink in found.sinks if is_readable(sink)}
+    try:
+        with duckdb.connect(":memory:") as database:
+            database.execute("SET TimeZone = 'UTC'")
+            for name in there.keys() & set(re.findall(r"\w+", query.lower())):
+                database.register(name, _frame(there[name], connections).to_arrow())
+            database.execute(query)
+            names = [str(each[0]) for each in database.description or ()]
+            columns = [f"{name}_{at + 1}" if name in names[:at] else name for at, name in enumerate(names)]
+            answers = (dict(zip(columns, row, strict=True)) for row in iter(database.fetchone, None))
+            terminal.rows(columns, answers, "no rows", json=json, csv=csv)
+    except duckdb.Error as error:
+        said = " ".join(str(error).split("\n\n")[0].split()).rstrip(".")
+        detail = f"DuckDB says: {said}. The sinks are {listed(there)}."
+        raise GhcmError("DuckDB cannot answer this question", code="GHCM-624", detail=detail) from None
+
+
+def _frame(sink: Sink, connections: Connections) -> pl.DataFrame:
+    """All rows; a view gives those of so many files at most."""
+    from ghcm.runtime.data.columns import columns_of
+    from ghcm.runtime.sinks.sink import read, view
+
+    found = view(sink, connections).snapshot(sys.maxsize - 1)
+    schema = [(field.name, field.type) for field in sink.columns.fields]
+    return found.frame if found.whole else columns_of([*read(sink, connections)], schema)
+
+
+def dead(  # noqa: PLR0913, PLR0917 - the options of a look, by name
+    program: Named,
+    unit: OfUnit = None,
+    reason: OfReason = None,
+    all: Each = False,
+    limit: Limit = None,
+    clear: Clear = False,
+    csv: Csv = False,
+    state: State = None,
+    json: Json = False,
+) -> None:
+    """Show the records of a program that failed, by reason and place, with the first of them.
+
+    They stay until --clear; those of ghcm run for a hundred runs that had any.
+    """
+    from ghcm.cli.known import dead_letters, known
+    from ghcm.functions import Failure
+    from ghcm.runtime.sinks import kept_letters
+
+    found, _ = known(program, state)
+    _check("unit", unit, [each.name for each in found.units])
+    _check("reason", reason, [each.value for each in Failure])
+    tables = dead_letters(found, state, unit)
+    if clear:
+        if reason is not None:
+            raise GhcmError("dead letters are cleared by unit", code="GHCM-605", hint="leave --reason out.")
+        count = kept_letters.clear(tables)
+        terminal.answer({"cleared": count}, f"cleared: {count:,}", json=json)
+        return
+    rows = kept_letters.shown(tables, reason, each=all)
+    if not json and not csv:
+        rows = [{name: str(value)[:_WIDEST] for name, value in row.items()} for row in rows]
+    shown = rows[: limit or _SHOWN]
+    terminal.rows(list(rows[0]) if rows else (), shown, "no records have failed", json=json, csv=csv)
+    if len(shown) < len(rows):
+        terminal.note(f"there are {len(rows):,}: --limit shows more")
+
+
+def _check(what: str, given: str | None, there: list[str]) -> None:
+    if given is not None and given not in there:
+        detail, hint = f"There are {listed(there)}.", suggest(given, there)
+        raise GhcmError(f'there is no {what} "{given}"', code="GHCM-605", detail=detail, hint=hint)

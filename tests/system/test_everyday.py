@@ -1,4 +1,4 @@
-"""What a program has written, looked at while its daemon runs."""
+"""What a program has written and refused, looked at while its daemon runs, afterwards, and from run to run."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.system.running import Running, clean_environment, running, until
+from tests.system.running import Running, clean_environment, ghcm, running, until
 
 pytestmark = pytest.mark.system
 
@@ -63,7 +63,10 @@ def test_sinks_of_a_running_program(shop: Running) -> None:
     kept, latest = found["sinks"]
     assert (kept["rows"], latest["rows"], latest["where"]) == (2, 2, "redis shop:latest")
     assert kept["version"] and kept["committed"]
+    assert found["dead_letters"] == {"watch": 1}
     assert lines(shop, "read", "shop", "latest", "--where", "n > 1") == [{"page": "/docs", "n": 5}]
+    joined = "select kept.n as share, latest.n from kept join latest using (page) order by 1"
+    assert lines(shop, "sql", joined) == [{"share": 20, "n": 5}, {"share": 100, "n": 1}]
 
 
 def test_keyed_rows_are_followed_as_they_change(shop: Running) -> None:
@@ -78,3 +81,33 @@ def test_keyed_rows_are_followed_as_they_change(shop: Running) -> None:
         visit(shop.folder, "b", ("/", 1), ("/docs", 7))
         assert following.stdout.read().split() == ["/docs,7"]
         assert following.wait(60) == 0
+
+
+def test_dead_letters_are_seen_over_http_and_cleared(shop: Running) -> None:
+    (group,) = shop.get("/programs/shop/dead").json
+    assert (group["reason"], group["count"], group["input"]) == ("zero_divisor", 1, '{"page":"/docs","n":0}')
+    assert group["origin"].startswith("shop.istream:10:")
+    assert lines(shop, "dead", "shop") == [group]
+    (letter,) = shop.get("/programs/shop/dead?each=true&reason=zero_divisor&unit=watch").json
+    assert letter["time"] == group["first"] == group["last"]
+    assert shop.get("/programs/shop/dead?reason=overflow").json == []
+    assert shop.get("/programs/shop/dead?reason=none").status == 422
+    assert shop.get("/programs/shp/dead").json["code"] == "GHCM-321"
+    assert lines(shop, "dead", "shop", "--clear") == [{"cleared": 1}]
+    assert (lines(shop, "dead", "shop"), shop.get("/programs/shop/dead").json) == ([], [])
+    visit(shop.folder, "b", ("/new", 0))
+    until(lambda: shop.get("/programs/shop/dead").json, "the next dead letter")
+    assert [each["input"] for each in lines(shop, "dead", "shop")] == ['{"page":"/new","n":0}']
+
+
+def test_dead_letters_outlive_their_run(tmp_path: Path) -> None:
+    lay_out(tmp_path, follow=False)
+    for runs in (1, 2, 3):
+        done = ghcm("run", "shop.istream", "--json", cwd=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert json.loads(done.stdout.splitlines()[-1])["dead_letters"] == {"watch": 1}
+        (group,) = [json.loads(line) for line in ghcm("dead", "shop", "--json", cwd=tmp_path).stdout.splitlines()]
+        assert group["count"] == runs
+    assert len(ghcm("read", "shop", "kept", "--csv", cwd=tmp_path).stdout.splitlines()) == 1 + 3 * 2
+    gone = ghcm("read", "shop", "latest", cwd=tmp_path)
+    assert (gone.returncode, "GHCM-720" in gone.stderr) == (1, True)

@@ -1,7 +1,8 @@
-"""What `ghcm sinks` and `read` print of a program that has run; and what they say when they cannot."""
+"""What `ghcm sinks`, `read`, `sql` and `dead` print of a program that has run; and what they say when they cannot."""
 
 import json
 import shutil
+import sys
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
@@ -12,8 +13,9 @@ import typer
 
 from ghcm import driver
 from ghcm.cli.failure import guarded
-from ghcm.cli.sinks import read, sinks
+from ghcm.cli.sinks import dead, read, sinks, sql
 from ghcm.runtime.daemon.state import StateDirectory
+from ghcm.runtime.data.dead_letter import table_of
 from ghcm.runtime.jobs.store import open_store
 from ghcm.runtime.sinks.sink import open_writer
 from ghcm.spg.graph import Program, Sink
@@ -64,6 +66,11 @@ def visits(*numbers: int) -> list[tuple[object, ...]]:
     return [(10**15 + n, f"/{n}", n, None if n % 2 else "even, it is") for n in numbers]
 
 
+def fail(place: Path, version: str, *letters: tuple[str, str], folder: str = ".ghcm/runs/v/dead") -> None:
+    table = table_of(place / folder / "v" / "watch")
+    write(place, table, version, [("watch", "as", reason, detail, "{x", "v.istream:7:3") for reason, detail in letters])
+
+
 def printed(capsys: pytest.CaptureFixture[str]) -> list[Any]:
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
@@ -78,6 +85,7 @@ def test_sinks_are_listed_with_rows_and_commits(place: Path, capsys: pytest.Capt
     write(place, made.sink("out"), "b", visits(3))
     write(place, made.sink("latest"), "l1", visits(1, 2))
     write(place, made.sink("latest"), "l2", visits(2))
+    fail(place, "a", ("bad_record", "no JSON"))
     sinks("v", json=True)
     (found,) = printed(capsys)
     assert [(each["sink"], each["rows"], each["version"]) for each in found["sinks"]] == [
@@ -85,9 +93,11 @@ def test_sinks_are_listed_with_rows_and_commits(place: Path, capsys: pytest.Capt
         ("whole", 0, None),
         ("latest", 2, "l2"),
     ]
+    assert found["dead_letters"] == {"watch": 1}
     sinks("v.istream")
     said = capsys.readouterr()
     assert [line.split()[:4] for line in said.out.splitlines()][1] == ["out", "out/v", "append", "3"]
+    assert "watch: 1 dead letters" in said.err
 
 
 def test_rows_are_read_as_lines_csv_and_table(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -179,3 +189,79 @@ def test_what_comes_is_followed(
     read("v", "latest", follow=True, limit=4, csv=True)
     shown = [line.split(",")[2] for line in capsys.readouterr().out.splitlines()]
     assert (shown[0], sorted(shown[1:3]), sorted(shown[3:])) == ("n", ["1", "2"], ["22", "3"])
+
+
+def test_a_question_in_sql_is_answered(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = program(place)
+    write(place, made.sink("out"), "a", visits(1, 2, 3))
+    write(place, made.sink("latest"), "a", visits(2, 3))
+    sql("select out.n, latest.note, out.moment from OUT join latest using (page) order by 1", json=True)
+    assert printed(capsys) == [
+        {"n": 2, "note": "even, it is", "moment": "2001-09-09 01:46:40.000002+00:00"},
+        {"n": 3, "note": None, "moment": "2001-09-09 01:46:40.000003+00:00"},
+    ]
+    sql("select out.n, latest.n from out join latest on out.n > latest.n", csv=True)
+    assert capsys.readouterr().out.splitlines() == ["n,n_2", "3,2"]
+    sql("select sum(n) as total from out", "v")
+    assert capsys.readouterr().out.split() == ["total", "6"]
+    with pytest.raises(typer.Exit) as ended:
+        guarded(sql)("select * from nowhere")
+    assert ended.value.exit_code == 2
+    assert 'The sinks are "out", "whole", "latest".' in refused(capsys)
+
+
+def test_sql_has_the_rows_of_every_file(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ghcm.runtime.sinks.table_sink.MOST_FILES", 2)
+    for number in range(4):
+        write(place, program(place).sink("out"), f"v{number}", visits(number))
+    sql("select count(*) as n from out", json=True)
+    assert printed(capsys) == [{"n": 4}]
+
+
+def test_without_duckdb_the_extra_is_named(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(typer.Exit):
+        guarded(sql)("select 1")
+    assert 'pip install "ghcm[sql]"' in refused(capsys)
+
+
+def test_dead_letters_are_grouped_listed_and_cleared(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fail(place, "old", ("bad_record", "line 1"), folder=".ghcm/earlier/7")
+    fail(place, "a", ("bad_record", "line 2"), ("overflow", "n"))
+    dead("v", json=True)
+    first, second = printed(capsys)
+    assert (first["count"], first["reason"], first["detail"], first["origin"]) == (
+        2,
+        "bad_record",
+        "line 1",
+        "v.istream:7:3",
+    )
+    assert first["first"] < first["last"] == second["first"]
+    dead("v", reason="bad_record", all=True, json=True)
+    assert [each["detail"] for each in printed(capsys)] == ["line 2", "line 1"]
+    dead("v", limit=1)
+    said = capsys.readouterr()
+    assert (len(said.out.splitlines()), "there are 2" in said.err) == (2, True)
+    for words in ({"unit": "wacth"}, {"reason": "bad_recrod"}, {"clear": True, "reason": "overflow"}):
+        with pytest.raises(typer.Exit) as ended:
+            guarded(dead)("v", **words)
+        assert ended.value.exit_code == 2
+    capsys.readouterr()
+    dead("v", clear=True, json=True)
+    assert printed(capsys) == [{"cleared": 3}]
+    fail(place, "b", ("overflow", "later"))
+    dead("v", json=True)
+    assert [each["detail"] for each in printed(capsys)] == ["later"]
+
+
+def test_which_program_has_to_be_said_where_there_are_several(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = open_store(StateDirectory(Path(".ghcm")).store)
+    store.jobs.submit("w-1", "w", "unused")
+    store.close()
+    with pytest.raises(typer.Exit):
+        guarded(sql)("select 1")
+    assert "it is not said which program" in refused(capsys)
