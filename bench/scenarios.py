@@ -20,7 +20,7 @@ import polars as pl
 
 from bench.table import Row
 from examples.traffic.cptc import alerts, write_alerts
-from ghcm.runtime.sinks.table_directory import TableDirectory
+from ghcm.tables.delta import DeltaTable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -70,7 +70,8 @@ def networks(number: int) -> dict[str, str]:
 
 def left_by(folder: Path) -> pl.DataFrame:
     """The chains of a contestant's last run, by id; files of earlier ones may stand beside them."""
-    return pl.read_parquet(TableDirectory(folder / "out" / "chains").files()).sort("id")
+    table = folder / "out" / "chains"
+    return pl.read_parquet([table / file.name for file in DeltaTable(table).live()]).sort("id")
 
 
 def contestant(name: str, folder: Path, runs: int) -> list[float]:

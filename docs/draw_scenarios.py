@@ -38,8 +38,8 @@ matplotlib.rcParams |= {
 
 def main(folder: Path) -> None:
     """Draw the best chain of each of the teams."""
-    chains = pl.read_parquet(folder / "out" / "chains" / "*.parquet").sort("score", "begin", "id", descending=True)
-    steps = pl.read_parquet(folder / "out" / "steps" / "*.parquet").sort("chain", "position")
+    chains = pl.read_delta(str(folder / "out" / "chains")).sort("score", "begin", "id", descending=True)
+    steps = pl.read_delta(str(folder / "out" / "steps")).sort("chain", "position")
     PICTURES.mkdir(exist_ok=True)
     for team in TEAMS:
         best = chains.filter(pl.col("attacker").str.starts_with(f"10.{team}.")).row(0, named=True)

@@ -12,7 +12,7 @@ from typing import assert_never
 from ghcm.codegen.backend import Artifact
 from ghcm.codegen.spark.job import generate
 from ghcm.codegen.spark.packing import PACKAGE, library_zip
-from ghcm.spg.connectors import SINKS, Connector, Files, Generate, Kafka, Memory, Mode, Socket, SourceConnector
+from ghcm.spg.connectors import SINKS, Connector, Files, Generate, Kafka, Memory, Socket, SourceConnector
 from ghcm.spg.graph import Program, Sink, Task, Unit
 from ghcm.spg.ops import ArrivalTime, ReadSink, ReadTable, Source, To
 from ghcm.support import YES, Engine, Never, NotYet, Support
@@ -82,9 +82,9 @@ def _writes(sink: Sink) -> Support:
     kind, _ = sink.connector.address
     if not _known(sink):
         return NotYet(f'Spark cannot write the sink "{sink.name}" yet', code="GHCM-523")
-    if SINKS[sink.connector.word].key and sink.key is None:
+    if sink.mode in SINKS[sink.connector.word].keyed and sink.key is None:
         return Never(f'the sink "{sink.name}" on {kind.capitalize()} needs a key', code="GHCM-524")
-    if kind == "files" and sink.mode is Mode.UPSERT:
+    if sink.mode not in SINKS[sink.connector.word].modes:
         return Never(f'the sink "{sink.name}" holds files, which cannot be upserted', code="GHCM-524")
     return YES
 

@@ -18,7 +18,10 @@ from ghcm.version import __version__
 PACKAGE = "ghcm_spark"
 _VENDORED = "vendored"
 """The part of the package with what the library needs of GHCM, under the names that it has there."""
-_NEEDED = ("errors.py", "source.py", "types.py", "values/*.py", "formats/*.py")
+_NEEDED = (
+    *("durable.py", "errors.py", "source.py", "types.py", "unification.py", "version.py"),
+    *("formats/*.py", "schemas/__init__.py", "schemas/arrow.py", "schemas/records.py", "tables/*.py", "values/*.py"),
+)
 
 
 @cache

@@ -19,6 +19,7 @@ import formats
 import generate
 import httpx
 import polars as pl
+from deltalake import DeltaTable
 from demo_folder import free_folder, lay_out, put
 from demo_outside import call_from_outside, draw, page_of, rows_of, visit_page
 from demo_screen import clean, heading, say, screen, several, shown
@@ -183,9 +184,9 @@ def sum_up(folder: Path) -> pl.DataFrame:
 
 
 def written(folder: Path, sink: str) -> pl.DataFrame:
-    """All rows of a sink, by what stands in its folder."""
-    parts = sorted((folder / "out" / sink).glob("part-*.parquet"))
-    return pl.concat([pl.read_parquet(part) for part in parts]) if parts else pl.DataFrame(schema=EMPTY[sink])
+    """All rows of a sink."""
+    table = str(folder / "out" / sink)
+    return pl.read_delta(table) if DeltaTable.is_deltatable(table) else pl.DataFrame(schema=EMPTY[sink])
 
 
 # ------------------------------------------------------------------------------------------------- calls

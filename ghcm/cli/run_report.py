@@ -199,20 +199,18 @@ class Sinks:
 
     def skip_tables(self) -> dict[str, int]:
         """Take as seen what earlier runs have left in folders; the rows in those that the program appends to."""
-        from ghcm.runtime.sinks.table_directory import TableDirectory  # and no more: the program has not begun
-
         kept: dict[str, int] = {}
         for sink in self.program.sinks:
             kind, path = sink.connector.address
-            if kind == "files":
-                try:
-                    manifests = TableDirectory(self.connections.path(path)).manifests()
-                except OSError:  # the unit that writes there says more
-                    continue
-                self._seen[sink.name] = {each.version for each in manifests}
-                rows = sum(each.rows for each in manifests)
-                if rows and sink.mode is Mode.APPEND and sink.name in self._written():
-                    kept[sink.name] = rows
+            if kind == "files" and self.connections.path(path).is_dir():
+                from ghcm.runtime.sinks.table_sink import view
+
+                with suppress(GhcmError):  # the unit that writes there says more
+                    found = view(sink, self.connections)
+                    self._seen[sink.name] = {each.version for each in found.commits()}
+                    latest = found.latest()
+                    if latest and latest.rows and sink.mode is Mode.APPEND and sink.name in self._written():
+                        kept[sink.name] = latest.rows
         return kept
 
     def _written(self) -> set[str]:
@@ -229,7 +227,7 @@ class Sinks:
         seen = self._seen.setdefault(sink.name, set())
         for version in [each.version for each in commits if each.version not in seen]:
             seen.add(version)
-            if SINKS[sink.connector.word].key:
+            if sink.mode in SINKS[sink.connector.word].keyed:
                 yield News(sink.name, version, None, _json(islice(read(sink, self.connections), _SAMPLE), sink.columns))
             else:
                 page = rows_of_call(sink, self.connections, call=version, version=version, limit=_SAMPLE)

@@ -17,25 +17,32 @@ _PLAIN: dict[types.Type, pa.DataType] = {
 }  # fmt: skip
 
 
-def arrow_type(type_: types.Type, *, maps: bool = True) -> pa.DataType:
-    """The Arrow type that Parquet files hold; with `maps` False a map is a list of `{key, value}`, as in frames."""
+_STORED: dict[types.Type, pa.DataType] = {**_PLAIN, types.Duration(): pa.int64(), types.Null(): pa.string()}
+
+
+def arrow_type(type_: types.Type, *, maps: bool = True, stored: bool = False) -> pa.DataType:
+    """The Arrow type of values; with `maps` False a map is a list of `{key, value}`, as in frames. As `stored` in Delta
+    tables (see `ghcm.tables.delta`) durations are integers and nulls without a type are strings.
+    """
     match type_:
         case types.Nullable(of=of):
-            return arrow_type(of, maps=maps)
+            return arrow_type(of, maps=maps, stored=stored)
         case types.List(item=item):
-            return pa.list_(arrow_type(item, maps=maps))
+            return pa.list_(arrow_type(item, maps=maps, stored=stored))
         case types.Map(key=key, value=value):
             if not maps:
                 return pa.list_(arrow_type(types.pair_of(key, value), maps=False))
-            return pa.map_(arrow_type(key), arrow_type(value))
+            return pa.map_(arrow_type(key, stored=stored), arrow_type(value, stored=stored))
         case types.Struct(fields=fields):
-            return pa.struct([(field.name, arrow_type(field.type, maps=maps)) for field in fields])
+            return pa.struct([(field.name, arrow_type(field.type, maps=maps, stored=stored)) for field in fields])
         case types.Decimal(precision=precision, scale=scale):
             return pa.decimal128(precision, scale)
         case types.Enumeration():
             return pa.string()
+        case types.Null() if not maps:  # Arrow casts nothing to nulls without a type
+            return pa.string()
         case _:  # a row of the table says it
-            return _PLAIN[type_]
+            return (_STORED if stored else _PLAIN)[type_]
 
 
 def arrow_field(name: str, type_: types.Type) -> pa.Field[Any]:

@@ -74,7 +74,7 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class Parquet:
-    """A directory of Parquet files; as a sink each commit adds files that readers see at once or not at all."""
+    """A directory of Parquet files; as a sink a Delta table, which readers see as of one commit or another."""
 
     word: ClassVar[str] = "parquet"
     ends: ClassVar[bool] = True
@@ -194,8 +194,9 @@ class AsSink:
     """What a connector is as a sink.
 
     `make` gives it from its one argument of that name and a format. Its mode is the first of `modes` where none is
-    said; `why` it has no others. `key`: why it needs one; where there is none, a key has no use. `formats`: those that
-    may be said, the first where none is. `locked`: a job that appends holds a lock in the folder. `engines`: which
+    said; `why` it has no others. `key`: why it needs one in the modes that are `keyed`; in the others a key has no use.
+    `formats`: those that may be said, the first where none is. `locked`: a job that appends holds a lock in the folder.
+    `delta`: it is a Delta table, whose keys are columns and whose names differ in more than case. `engines`: which
     write and read it; none: it does not work yet.
     """
 
@@ -203,9 +204,11 @@ class AsSink:
     argument: str
     modes: tuple[Mode, ...]
     why: str
+    keyed: tuple[Mode, ...] = ()
     key: str = ""
     formats: tuple[str, ...] = ("json",)
     locked: bool = False
+    delta: bool = False
     engines: tuple[Engine, ...] = (Engine.ROW, Engine.COLUMNAR, Engine.SPARK)
 
 
@@ -214,12 +217,22 @@ _NO_KEYS = "Files hold no keys by which a record could be found again."
 SINKS: Mapping[str, AsSink] = {
     "files": AsSink(Files, "path", (Mode.APPEND, Mode.REPLACE), why=_NO_KEYS, formats=("json", "csv"), locked=True),
     "kafka": AsSink(Kafka, "topic", (Mode.APPEND,), why="A topic only grows.", engines=()),
-    "parquet": AsSink(lambda path, _: Parquet(path), "path", (Mode.APPEND, Mode.REPLACE), why=_NO_KEYS, locked=True),
+    "parquet": AsSink(
+        lambda path, _: Parquet(path),
+        "path",
+        (Mode.APPEND, Mode.REPLACE, Mode.UPSERT),
+        why="",
+        keyed=(Mode.UPSERT,),
+        key="what is upserted is found by key",
+        locked=True,
+        delta=True,
+    ),
     "redis": AsSink(
         lambda prefix, _: Redis(prefix),
         "place",
         (Mode.UPSERT, Mode.REPLACE),
         why="Redis keeps one record per key, and has nothing to append to.",
+        keyed=(Mode.UPSERT, Mode.REPLACE),
         key="a place in Redis holds one record per key",
     ),
 }

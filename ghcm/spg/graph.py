@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from ghcm.expr import Lambda, Value
+from ghcm.expr import Get, Lambda, MakeStruct, Value
 from ghcm.source import Origin
 from ghcm.spg.connectors import Connector, Mode
 from ghcm.spg.ops import EventTime, Fused, Iterate, Op, Union
-from ghcm.types import Collection, Shape, Struct, Type
+from ghcm.types import Collection, List, Shape, Struct, Type, strip
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +131,20 @@ class Sink:
     def columns(self) -> Struct:
         """The columns of its rows; a scalar element has the one column `value`."""
         return Collection(Shape.STREAM, self.element, True).columns
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """See `key_columns`; none where there is no key."""
+        return () if self.key is None else key_columns(self.key)
+
+
+def key_columns(key: Lambda) -> tuple[str, ...]:
+    """The columns of plain values that the key of a sink consists of; none where a part of it is no such column."""
+    (record,), body = key.parameters, key.body
+    parts = body.values if isinstance(body, MakeStruct) else (body,)
+    plain = [each for each in parts if not isinstance(strip(each.type), Struct | List)]
+    names = [each.field for each in plain if isinstance(each, Get) and each.of == record]
+    return ("value",) if plain == [record] else tuple(names) if len(names) == len(parts) else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ def _twice(names: Iterable[str]) -> list[str]:
 def _sink(sink: Sink) -> Iterator[str]:
     if sink.key is not None:
         yield from lambda_problems(sink.key, (sink.element,), {})
-    elif sink.mode is Mode.UPSERT or SINKS[sink.connector.word].key:
+    elif sink.mode is Mode.UPSERT or sink.mode in SINKS[sink.connector.word].keyed:
         yield "it keeps records by key and has none"
 
 

@@ -1,4 +1,4 @@
-"""Readers of the files of table directories, also foreign ones: Parquet, JSON lines, CSV and text into rows."""
+"""Readers of the files of tables, also foreign ones: Parquet, JSON lines and CSV into rows."""
 
 from __future__ import annotations
 
@@ -30,13 +30,9 @@ def read_file(path: Path, connector: Files | Parquet, columns: Struct) -> Iterat
     """
     if isinstance(connector, Parquet):
         return _read_parquet(path, columns)
-    match connector.format.name:
-        case "json":
-            return _read_json_lines(path, columns)
-        case "csv":
-            return _read_csv(path, columns, connector.format.separator)
-        case _:
-            return _read_text(path, columns)
+    if connector.format.name == "csv":
+        return _read_csv(path, columns, connector.format.separator)
+    return _read_json_lines(path, columns)
 
 
 def read_frame(path: Path, connector: Files | Parquet, columns: Struct) -> pl.DataFrame:
@@ -97,13 +93,6 @@ def _read_csv(path: Path, columns: Struct, separator: str) -> Iterator[Row]:
                 number += count
         except ValueError as error:
             raise _unfit(path, number, error) from error
-
-
-def _read_text(path: Path, columns: Struct) -> Iterator[Row]:
-    with open_lines(path, "ending") as lines:
-        for number, line in enumerate(lines, 1):
-            text, values = bare(line), {"file": str(path), "number": number}
-            yield tuple(values.get(name, text) for name in columns.names)
 
 
 def _unfit(path: Path, number: int, error: Exception) -> GhcmError:

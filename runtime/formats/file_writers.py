@@ -1,4 +1,4 @@
-"""Writers of the files of table directories: rows and frames into Parquet, JSON lines, CSV and text."""
+"""Writers of the files of tables: rows and frames into Parquet, JSON lines and CSV."""
 
 from __future__ import annotations
 
@@ -33,24 +33,16 @@ class FileWriter(Protocol):
 
 def extension(connector: Files | Parquet) -> str:
     """The ending of the files, with its dot."""
-    return (
-        ".parquet"
-        if isinstance(connector, Parquet)
-        else {"text": ".txt"}.get(connector.format.name, f".{connector.format.name}")
-    )
+    return ".parquet" if isinstance(connector, Parquet) else f".{connector.format.name}"
 
 
 def open_file(path: Path, connector: Files | Parquet, columns: Struct) -> FileWriter:
     """A writer for a new file."""
     if isinstance(connector, Parquet):
         return _ParquetWriter(path, columns)
-    match connector.format.name:
-        case "json":
-            return _JsonWriter(path, columns)
-        case "csv":
-            return _CsvWriter(path, columns, connector.format.separator)
-        case _:
-            return _TextWriter(path, columns)
+    if connector.format.name == "csv":
+        return _CsvWriter(path, columns, connector.format.separator)
+    return _JsonWriter(path, columns)
 
 
 def _types(columns: Struct) -> list[tuple[str, Type]]:
@@ -121,19 +113,6 @@ class _CsvWriter:
 
     def _cell(self, text: str) -> str:
         return text if text and not self._special.search(text) else _quoted(text)
-
-    def close(self) -> None:
-        self._file.close()
-
-
-class _TextWriter:
-    def __init__(self, path: Path, columns: Struct) -> None:
-        self._columns = columns
-        self._file = _open_text(path)
-        self._index = columns.index("text") if "text" in columns.names else 0
-
-    def write(self, rows: Sequence[Row] | pl.DataFrame) -> None:
-        self._file.writelines(f"{row[self._index]}\n" for row in _as_rows(rows, self._columns))
 
     def close(self) -> None:
         self._file.close()

@@ -105,9 +105,10 @@ def _is_exact(found: Any, field: Field) -> bool:
 
 
 def to_arrow(frame: pl.DataFrame, columns: Struct) -> pa.Table:
-    """The columns of the frame as an Arrow table."""
+    """The columns of the frame as an Arrow table, of the types that Delta tables hold."""
     arrays = [_to_array(frame[field.name], field.type) for field in columns.fields]
-    return pa.table(arrays, schema=pa.schema([(field.name, arrow_type(field.type)) for field in columns.fields]))
+    fields = [(field.name, arrow_type(field.type, stored=True)) for field in columns.fields]
+    return pa.table(arrays, schema=pa.schema(fields))
 
 
 def conform(table: pa.Table, columns: Struct, source: str) -> pl.DataFrame:
@@ -158,8 +159,8 @@ def _lacks(column: Any, type_: Type) -> bool:
 
 def _to_array(series: pl.Series, type_: Type) -> pa.Array[Any]:
     if _has_map(type_):  # Arrow casts maps to lists, but not back
-        return pa.array([_plain(value, type_) for value in values(series, type_)], arrow_type(type_))
-    return series.to_arrow().cast(arrow_type(type_))
+        return pa.array([_plain(value, type_) for value in values(series, type_)], arrow_type(type_, stored=True))
+    return series.to_arrow().cast(arrow_type(type_, stored=True))
 
 
 def _has_map(type_: Type) -> bool:

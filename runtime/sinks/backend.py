@@ -1,7 +1,7 @@
 """What every sink offers: writers of versions in two phases, readers of whole versions, and a view for who watches it.
 
 Rows are canonical (see `ghcm.types`): tuples in the order of the sink's columns. How they lie on disk or in a server is
-fixed (see `table_directory` and `redis_sink`), so that generated Spark code can write and read the same. What is true
+fixed (see `ghcm.tables` and `redis_sink`), so that generated Spark code can write and read the same. What is true
 of a connector as a sink, also its address and whether appending to it is locked, stands in `ghcm.spg.connectors`.
 """
 

@@ -1,12 +1,15 @@
-"""Table directories as sinks: the writer in two phases, and reading."""
+"""Tables of files as sinks, of Parquet and of plain files: the writer in two phases, and reading."""
 
 from __future__ import annotations
 
+import shutil
 import sys
+import uuid
 from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
+from threading import Thread
 
 import polars as pl
 
@@ -16,9 +19,12 @@ from ghcm.runtime.formats.file_readers import read_file, read_frame
 from ghcm.runtime.formats.file_writers import FileWriter, extension, open_file
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.backend import Commit, KeyOf, Page, SinkSnapshot
-from ghcm.runtime.sinks.table_directory import DataFile, Manifest, Staging, TableDirectory, explained
+from ghcm.runtime.sinks.staging import Staging, Table, abort, recover
 from ghcm.spg.connectors import Files, Mode, Parquet
 from ghcm.spg.graph import Sink
+from ghcm.tables.delta import DeltaTable
+from ghcm.tables.plain import PlainTable
+from ghcm.tables.versions import STAGING, DataFile, Version, explained, read_note, safe_name
 from ghcm.types import Struct
 
 _FILE_BYTES = 128 * 1024 * 1024
@@ -30,18 +36,15 @@ _CHUNKS = 64
 
 
 class TableWriter:
-    """The `SinkWriter` of a table directory. `writer` is noted with what it prepares, so that its successor can find
-    it.
+    """The `SinkWriter` of a table of files. `writer` is noted with what it prepares, so that its successor can find
+    it. What is upserted has names of columns as its `key`.
     """
 
-    def __init__(self, path: Path, connector: Files | Parquet, columns: Struct, mode: Mode, writer: str) -> None:
-        if mode is Mode.UPSERT:
-            raise GhcmError(
-                f'files cannot be upserted: "{path}"',
-                code="GHCM-734",
-                hint="use mode append or replace, or a Redis sink",
-            )
-        self._table = TableDirectory(path)
+    def __init__(
+        self, path: Path, connector: Files | Parquet, columns: Struct, mode: Mode, writer: str, key: Sequence[str] = ()
+    ) -> None:
+        self._delta = DeltaTable(path, columns, key) if isinstance(connector, Parquet) else None
+        self._table: Table = self._delta or PlainTable(path)
         self._connector = connector
         self._columns = columns
         self._mode = mode
@@ -50,8 +53,9 @@ class TableWriter:
         self._file: FileWriter | None = None
         self._files: list[DataFile] = []
         self._rows = 0
+        self._tidying: Thread | None = None
         with explained(path, "write to"):
-            self._check()
+            self._check(key)
 
     def write(self, rows: Sequence[Row] | pl.DataFrame) -> None:
         if len(rows) == 0:
@@ -74,31 +78,53 @@ class TableWriter:
 
     def prepare(self, version: str) -> int:
         with self._writing():
+            if not self._files and self._delta is None:  # its name says that there is such a version
+                self._open_next()
             self._close_file()
             if self._staging is None:
-                self._staging = Staging(self._table.staging)
-            self._staging.prepare(version, self._writer, self._files)
+                self._staging = Staging(self._table.path, self._writer)
+            self._staging.prepare(version, self._files)
         rows = self._rows
         self._files, self._rows = [], 0
         return rows
 
     def commit(self, version: str) -> Commit:
+        staged = self._table.path / STAGING / safe_name(version)
         with explained(self._table.path, "commit to"):
-            return _commit(self._table.commit(version, self._mode))
+            note = read_note(staged)
+            if note is None:
+                done = self._table.committed(version)
+            else:
+                done = self._table.publish(version, self._mode.value, staged, note[2], self._writer)
+            if done is None:
+                raise GhcmError(f'version "{version}" of "{self._table.path}" was never prepared', code="GHCM-732")
+            shutil.rmtree(staged, ignore_errors=True)
+        if self._delta is not None and self._delta.untidy and not (self._tidying and self._tidying.is_alive()):
+            self._tidying = Thread(target=self._delta.tidy, name="ghcm-tidy", daemon=True)
+            self._tidying.start()
+        return _commit(done)
 
     def abort(self, version: str) -> None:
         with explained(self._table.path, "clean up"):
-            self._table.abort(version)
+            abort(self._table, version)
 
     def recover(self, keep: Collection[str] = ()) -> None:
         with explained(self._table.path, "clean up"):
-            self._table.recover(self._writer, keep)
+            recover(self._table, self._writer, keep, self._staging.folder if self._staging else None)
 
     def close(self) -> None:
         with explained(self._table.path, "close"):
             self._drop()
+        if self._tidying is not None:
+            self._tidying.join()
 
-    def _check(self) -> None:
+    def _check(self, key: Sequence[str]) -> None:
+        if self._mode is Mode.UPSERT and not (self._delta and key):
+            raise GhcmError(
+                f'"{self._table.path}" cannot be upserted',
+                code="GHCM-734",
+                hint="use a parquet sink whose key is made of columns, or a Redis sink",
+            )
         if self._table.foreign:
             raise GhcmError(
                 f'"{self._table.path}" holds files that GHCM has not written',
@@ -106,11 +132,13 @@ class TableWriter:
                 detail="After the first commit readers would no longer see them.",
                 hint="write to another directory, or move those files away",
             )
+        if self._delta is not None:
+            self._delta.fit(self._mode.value)
 
     def _open_next(self) -> None:
         if self._staging is None:
-            self._staging = Staging(self._table.staging)
-        name = f"{len(self._files)}{extension(self._connector)}"
+            self._staging = Staging(self._table.path, self._writer)
+        name = f"part-{uuid.uuid4().hex}{extension(self._connector)}"
         self._file = open_file(self._staging.folder / name, self._connector, self._columns)
         self._files.append(DataFile(name, 0))
 
@@ -144,76 +172,81 @@ class TableWriter:
 def open_writer(
     sink: Sink, connections: Connections, *, writer: str, key: KeyOf | None, call: str | None
 ) -> TableWriter:
-    """As `SinkBackend.open_writer`; rows have no key here."""
-    return TableWriter(_path(sink, connections), _connector(sink), sink.columns, sink.mode, writer)
+    """As `SinkBackend.open_writer`; the columns of the sink's key say what is upserted."""
+    return TableWriter(
+        connections.path(sink.connector.address[1]), _connector(sink), sink.columns, sink.mode, writer, sink.key_columns
+    )
 
 
 def read(sink: Sink, connections: Connections, *, version: str | None, call: str | None) -> Iterator[Row]:
-    path, connector = _path(sink, connections), _connector(sink)
     if call is not None:
         yield from page(sink, connections, call=call, version=None, limit=sys.maxsize, offset=0).rows
         return
-    with explained(path, "read"):
-        for file in TableDirectory(path).files(version):
-            yield from read_file(file, connector, sink.columns)
+    table = table_of(sink, connections)
+    with explained(table.path, "read"):
+        for file in table.live(version):
+            yield from read_file(table.path / file.name, _connector(sink), sink.columns)
 
 
 def page(sink: Sink, connections: Connections, *, call: str, version: str | None, limit: int, offset: int) -> Page:
     """As `SinkBackend.page`: of the rows that the version added."""
-    path, connector = _path(sink, connections), _connector(sink)
-    with explained(path, "read"):
-        commit = TableDirectory(path).visible(version or call)[-1]
-        rows = (row for file in commit.files for row in read_file(path / file.name, connector, sink.columns))
-        return Page(list(islice(rows, offset, offset + limit)), commit.rows)
+    table, connector = table_of(sink, connections), _connector(sink)
+    with explained(table.path, "read"):
+        files = table.written(version or call)
+        rows = (row for file in files for row in read_file(table.path / file.name, connector, sink.columns))
+        return Page(list(islice(rows, offset, offset + limit)), sum(file.rows for file in files))
 
 
 def view(sink: Sink, connections: Connections) -> TableView:
-    return TableView(_path(sink, connections), _connector(sink), sink.columns)
+    return TableView(table_of(sink, connections), _connector(sink), sink.columns)
 
 
 class TableView:
-    """The `SinkView` of a table directory: between two snapshots only new files are read."""
+    """The `SinkView` of a table of files: between two snapshots only new files are read, unless some were replaced."""
 
-    def __init__(self, path: Path, connector: Files | Parquet, columns: Struct) -> None:
-        self._table = TableDirectory(path)
+    def __init__(self, table: Table, connector: Files | Parquet, columns: Struct) -> None:
+        self._table = table
         self._connector = connector
         self._columns = columns
         self._seen: SinkSnapshot | None = None
-        self._first = 0
         self._last = 0
 
     def commits(self) -> list[Commit]:
         with explained(self._table.path, "read"):
-            return [_commit(manifest) for manifest in self._table.manifests()]
+            return [_commit(each) for each in self._table.commits()]
 
     def latest(self) -> Commit | None:
         with explained(self._table.path, "read"):
-            manifests = self._table.visible()
-        if not manifests:
-            return None
-        return Commit(manifests[-1].version, sum(manifest.rows for manifest in manifests), manifests[-1].time)
+            last = next(self._table.newest(), None)
+            rows = sum(file.rows for file in self._table.live())
+        return None if last is None else Commit(last.version, rows, last.time)
 
     def snapshot(self, most: int) -> SinkSnapshot:
-        table = self._table
+        table, seen = self._table, self._seen
         with explained(table.path, "read"):
-            manifests = table.visible()
-            if not manifests:
+            commits = table.commits()
+            if not commits:
                 return self._foreign(most)
-            seen = self._seen if self._first == manifests[0].sequence else None
-            new = [manifest for manifest in manifests if seen is None or manifest.sequence > self._last]
+            new = [each for each in commits if each.order > self._last]
             if seen is not None and not new:
                 return seen
-            files = _newest([file for manifest in new for file in manifest.files], most)
-            frames = [] if seen is None else [seen.frame]
-            frames += [read_frame(table.path / file.name, self._connector, self._columns) for file in files]
-        self._first, self._last = manifests[0].sequence, manifests[-1].sequence
-        rows, frame = sum(manifest.rows for manifest in manifests), self._joined(frames, most)
-        self._seen = SinkSnapshot(self._columns, frame, manifests[-1].version, manifests[-1].time, rows)
+            if seen is None or commits[0].order > self._last or any(each.replaces for each in new):
+                files = table.live(commits[-1].version)
+                rows, frames = sum(file.rows for file in files), []
+            else:
+                files = [file for each in new for file in each.files]
+                rows, frames = (seen.rows or 0) + sum(each.rows for each in new), [seen.frame]
+            frames += [
+                read_frame(table.path / file.name, self._connector, self._columns) for file in _newest(files, most)
+            ]
+        self._last = commits[-1].order
+        frame = self._joined(frames, most)
+        self._seen = SinkSnapshot(self._columns, frame, commits[-1].version, commits[-1].time, rows)
         return self._seen
 
     def _foreign(self, most: int) -> SinkSnapshot:
         """Files that others have written there; no version tells when they change, so they are read each time."""
-        files = self._table.files()
+        files = [self._table.path / file.name for file in self._table.live()]
         frames = [read_frame(path, self._connector, self._columns) for path in files[-MOST_FILES:]]
         rows = sum(frame.height for frame in frames) if len(files) <= MOST_FILES else None
         return SinkSnapshot(self._columns, self._joined(frames, most), None, None, rows)
@@ -237,8 +270,10 @@ def _newest(files: list[DataFile], most: int) -> list[DataFile]:
     return kept[::-1]
 
 
-def _path(sink: Sink, connections: Connections) -> Path:
-    return connections.path(sink.connector.address[1])
+def table_of(sink: Sink, connections: Connections) -> Table:
+    """The table of a sink."""
+    path = connections.path(sink.connector.address[1])
+    return DeltaTable(path) if isinstance(sink.connector, Parquet) else PlainTable(path)
 
 
 def _connector(sink: Sink) -> Files | Parquet:
@@ -246,5 +281,5 @@ def _connector(sink: Sink) -> Files | Parquet:
     return sink.connector
 
 
-def _commit(manifest: Manifest) -> Commit:
-    return Commit(manifest.version, manifest.rows, manifest.time)
+def _commit(done: Version) -> Commit:
+    return Commit(done.version, done.rows, done.time)

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from ghcm.durable import flush, sync
 from ghcm.errors import GhcmError
-from ghcm.runtime.durable import flush, sync
 from ghcm.runtime.engine.host import TaskState
 
 _log = logging.getLogger(__name__)

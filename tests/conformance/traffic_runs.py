@@ -11,6 +11,7 @@ from threading import Event, Thread
 from types import ModuleType
 
 import duckdb
+from deltalake import DeltaTable
 
 from ghcm.driver import build
 from ghcm.runtime.bundle import Bundle
@@ -85,9 +86,11 @@ def _send(server: socket.socket, data: bytes) -> None:
 
 def rows(out: Path, sink: str, columns: str = "*") -> list[tuple[object, ...]]:
     """What a sink holds, sorted; nothing where it was never written."""
-    if not list((out / sink).glob("part-*.parquet")):
+    if not DeltaTable.is_deltatable(str(out / sink)):
         return []
-    return duckdb.execute(f"select {columns} from '{out}/{sink}/part-*.parquet' order by all").fetchall()
+    with duckdb.connect() as database:
+        database.register("found", DeltaTable(str(out / sink)).to_pyarrow_table())
+        return database.execute(f"select {columns} from found order by all").fetchall()
 
 
 def generator() -> ModuleType:

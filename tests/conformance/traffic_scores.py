@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 import duckdb
+from deltalake import DeltaTable
 
 from tests.conformance.traffic_runs import generator, labelled, run, zeek_log_of
 
@@ -46,8 +47,10 @@ def scores(connections: Path, measured: Path, with_attacks: Path, without: Path)
     database = duckdb.connect()
     for name, out in {"measured": measured, "planted": with_attacks, "unplanted": without}.items():
         database.execute(f"create table {name} (origin varchar, src varchar)")
-        if list((out / "alerts").glob("part-*.parquet")):
-            database.execute(f"insert into {name} select origin, src from '{out}/alerts/part-*.parquet'")
+        if DeltaTable.is_deltatable(str(out / "alerts")):
+            found = DeltaTable(str(out / "alerts")).to_pyarrow_table(columns=["origin", "src"])
+            database.register("found", found)
+            database.execute(f"insert into {name} select origin, src from found")
     database.execute(
         f"""create table hosts as select src_ip as host, bool_or(label like 'Malicious%') as malicious
             from read_csv('{connections}', all_varchar = true) group by host"""

@@ -21,6 +21,7 @@ from typing import Any
 
 import psutil
 
+from ghcm.tables.plain import PlainTable
 from tests.system.running import Answer, Running, running, until
 
 FINAL = ("done", "failed", "expired", "cancelled")
@@ -142,12 +143,11 @@ def numbers_in(folder: Path) -> list[int]:
     """The numbers in the committed files of the sink."""
     table = folder / "out/all"
     found: list[int] = []
-    for manifest in sorted((table / "_ghcm").glob("[0-9]*.json")):
-        for file in json.loads(manifest.read_text())["files"]:
-            rows = (table / file["name"]).read_text().splitlines()
-            if len(rows) != file["rows"]:
-                raise ValueError(f"{file['name']} has {len(rows)} rows, its manifest says {file['rows']}")
-            found += [json.loads(row)["number"] for row in rows]
+    for file in PlainTable(table).live():
+        rows = (table / file.name).read_text().splitlines()
+        if len(rows) != file.rows:
+            raise ValueError(f"{file.name} has {len(rows)} rows, its name says {file.rows}")
+        found += [json.loads(row)["number"] for row in rows]
     return found
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from ghcm.tables.plain import PlainTable
 from tests.system.running import PATIENCE, Running, clean_environment, running, until
 
 pytestmark = [pytest.mark.slow, pytest.mark.system]
@@ -98,8 +99,7 @@ def final(work: Running, id: str) -> Any:
 
 def latest(work: Running) -> list[int]:
     """The numbers in the sink that is replaced."""
-    manifest = max((work.folder / "out/kept/_ghcm").glob("[0-9]*.json"))
-    files = [work.folder / "out/kept" / each["name"] for each in json.loads(manifest.read_text())["files"]]
+    files = (work.folder / "out/kept" / file.name for file in PlainTable(work.folder / "out/kept").live())
     return [json.loads(line)["value"] for file in files for line in file.read_text().splitlines()]
 
 

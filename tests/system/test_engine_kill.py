@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tables import left_behind
 from tests.unit.runtime.small_operators import dead_letters, rows_of, word_count
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,5 +52,4 @@ def test_kill_9_at_any_moment_loses_and_doubles_nothing(tmp_path: Path) -> None:
     assert Counter(word for (word,) in rows_of(program, "lines", tmp_path)) == expected
     assert dict(rows_of(program, "counts", tmp_path)) == expected  # type: ignore[arg-type]
     assert len(dead_letters(tmp_path, program)) == bad
-    staging = [path for place in tmp_path.rglob("_staging") for path in place.iterdir()]
-    assert staging == []
+    assert left_behind(tmp_path) == []

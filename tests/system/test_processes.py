@@ -33,11 +33,9 @@ def pages(folder: Path) -> Counter[str]:
 def windows(folder: Path) -> Counter[str]:
     """What the sink of the program holds: per page, the counts of all windows summed."""
     found: Counter[str] = Counter()
-    for manifest in sorted((folder / "out/per_window/_ghcm").glob("*.json")):
-        for file in json.loads(manifest.read_text())["files"]:
-            for line in (folder / "out/per_window" / file["name"]).read_text().splitlines():
-                row = json.loads(line)
-                found[row["key"]] += row["value"]
+    for line in windows_rows(folder):
+        row = json.loads(line)
+        found[row["key"]] += row["value"]
     return found
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from deltalake import DeltaTable
 
 from ghcm import driver
 from tests.system.running import Running, ghcm, running, until
@@ -76,8 +77,8 @@ def test_the_program_and_the_client_outside_tell_what_a_plain_count_tells(tmp_pa
 
 def kept(folder: Path) -> pl.DataFrame:
     """What the lake holds by now."""
-    parts = sorted((folder / "out/words").glob("part-*.parquet"))
-    return pl.concat([pl.read_parquet(part) for part in parts]) if parts else pl.DataFrame()
+    table = str(folder / "out/words")
+    return pl.read_delta(table) if DeltaTable.is_deltatable(table) else pl.DataFrame()
 
 
 def answers(daemon: Running) -> list[str]:

@@ -19,10 +19,9 @@ from ghcm.codegen.spark.library.files import (
     listed,
     numbered,
     read_lines,
-    readable,
 )
 from ghcm.codegen.spark.library.job import Job, Step, passed, refusal
-from ghcm.codegen.spark.library.sql import fails, first, matching, named, quoted
+from ghcm.codegen.spark.library.sql import fails, first, matching, quoted
 from ghcm.codegen.spark.library.tables import table_files
 from ghcm.codegen.spark.library.types import (
     columns_of,
@@ -260,7 +259,7 @@ def table_file(struct: Struct, format: str) -> tuple[Read, Begin]:
 
 def read_parquet(job: Job, step: Step, sink: str, path: str) -> DataFrame:
     """The records of a Parquet table: its latest complete version, or the one that the call names."""
-    files = table_files(job.where(path), job.context.get("versions", {}).get(sink))
+    files = table_files(job, sink, path, "parquet")
     element = step.input
     schema = stored_columns(element)
     if not files:
@@ -282,13 +281,10 @@ def lacking(column: StructField) -> str | None:
 
 def read_table(job: Job, step: Step, sink: str, path: str, format: str, separator: str = ",") -> DataFrame:
     """The records of a table of text files: its latest complete version, or the one that the call names."""
-    files = table_files(job.where(path), job.context.get("versions", {}).get(sink))
+    files = table_files(job, sink, path, format)
     if not files:
         return empty(job, stored_columns(step.input))
     if format == "json":
         return decode_json(job, step, read_lines(job, files), files, own=True)
-    if format == "csv":
-        read = csv_file(record_type(step.input), separator, "ending", own=True)
-        return read_files(job, step, files, (), "restarts", read)
-    line = named("`@text`", columns_of(step.input).fields[0].name)
-    return readable(job, step, read_lines(job, files), files).selectExpr(line)
+    read = csv_file(record_type(step.input), separator, "ending", own=True)
+    return read_files(job, step, files, (), "restarts", read)

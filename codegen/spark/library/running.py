@@ -20,9 +20,10 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 from ghcm.codegen.spark.library.job import COUNTS_WITHIN, Failures, Job, Refused, Step, Written, refusal
 from ghcm.codegen.spark.library.redis_sinks import redis_client, redis_url
 from ghcm.codegen.spark.library.sql import constant, text
-from ghcm.codegen.spark.library.tables import commit_files, committed, staged
+from ghcm.codegen.spark.library.tables import staged, table_at
 from ghcm.codegen.spark.library.types import ddl, plain_type, type_of, unplain
 from ghcm.formats.files import UNREADABLE, open_lines, packed, unreadable
+from ghcm.tables.versions import DataFile
 from ghcm.values import compact, encoder, from_json
 
 SETTINGS = {
@@ -100,15 +101,16 @@ class Unit:
 def write_letters(job: Job) -> int:
     """Write the dead letters of this run, if there are any, as one version of their table; how many."""
     folder, version = job.context.get("dead"), job.context["call"]
-    done = None if folder is None else committed(folder, version)
+    table = None if folder is None else table_at(folder, "json")
+    done = None if table is None else table.committed(version)
     if done is not None:
-        return int(done["rows"])
+        return done.rows
     failed = steps_with_failures(job)
     if not failed:
         return 0
     job.progress(0.95, "writing dead letters")
     lines = (line for each in failed for line in letter_lines(each))
-    if folder is None:
+    if folder is None or table is None:
         return sum(1 for line in lines if print(line, file=sys.stderr) is None)
     with staged(folder, version) as staging:
         count = 0
@@ -117,7 +119,7 @@ def write_letters(job: Job) -> int:
                 file.write(line + "\n")
                 count += 1
         if count:
-            commit_files(folder, staging, version, "append", {"part-0.json": count}, "json")
+            table.publish(version, "append", Path(staging), [DataFile("part-0.json", count)], job.unit)
     return count
 
 
@@ -273,12 +275,4 @@ def unwritable(job: Job, error: Exception) -> dict[str, str] | None:
             hint = 'start it, correct GHCM_REDIS, or set redis = "embedded" for a private server.'
             return Refused("GHCM-720", f"Redis at {folder} cannot be reached", f"{error}.", hint).parts
         return Refused("GHCM-721", f"Redis at {folder} refused a command", f"{error}.").parts
-    if "No space left" in str(error):
-        hint = "free some room on that disk, then run again."
-        detail = "No space left on device; nothing of the unfinished version can be seen."
-        return Refused("GHCM-731", f'there is no room to write to "{folder}"', detail, hint).parts
-    if isinstance(error, OSError):
-        hint = "see that the path is right, and let the user of this process read and write it."
-        detail = f'At "{error.filename}".' if error.filename else ""
-        return Refused("GHCM-730", f'cannot write to "{folder}": {error.strerror or error}', detail, hint).parts
     return None

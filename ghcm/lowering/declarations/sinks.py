@@ -18,9 +18,9 @@ from ghcm.lowering.expressions.functions import lambda_of
 from ghcm.operators import OPERATORS, Argument
 from ghcm.source import Span
 from ghcm.spg.connectors import CACHES, SINKS, AsSink, Format, Mode
-from ghcm.spg.graph import Cache
+from ghcm.spg.graph import Cache, key_columns
 from ghcm.support import NotYet
-from ghcm.types import Struct, Type
+from ghcm.types import Struct, Type, parts
 from ghcm.unification import accepts, unify
 
 _MODES = tuple(mode.value for mode in Mode)
@@ -61,7 +61,7 @@ def sink_of(declaration: ast.SinkDecl, context: Context) -> SinkDraft:
     if mode not in facts.modes:
         _refuse_mode(word, mode, given.span("mode"), context)
     else:
-        _check_key(word, key, declaration, context)
+        _check_key(word, mode, key, declaration, context)
     element = None if given.expr("record") is None else _record(given, context)
     name = sound(name)
     if not facts.engines:
@@ -122,7 +122,25 @@ def key_of(sink: SinkDraft, element: Type, context: Context) -> Lambda | None:
     if key is not None and not comparable(key.body.type):
         context.report(Code.NOT_COMPARABLE, f'"{key.body.type}" cannot be a key', sink.key.span)
         return None
+    if key is not None and SINKS[sink.connector.word].delta and not key_columns(key):
+        detail = "A table finds its records by columns of plain values, as they stand."
+        hint = "map(...) can add a column; several are a key together: key = r => (r.day, r.host)."
+        message = f'the key of sink "{sink.name}" is no column'
+        context.report(Code.KEY_NEEDED, message, sink.key.span, detail=detail, hint=hint)
     return key
+
+
+def check_names(sink: SinkDraft, element: Type, context: Context) -> None:
+    """Report columns, of structs too, that a Delta table would take for one."""
+    structs = [each for each in parts(element) if isinstance(each, Struct)]
+    for struct in structs if SINKS[sink.connector.word].delta else []:
+        first: dict[str, str] = {}
+        for name in struct.names:
+            other = first.setdefault(name.lower(), name)
+            if other != name:
+                message = f'sink "{sink.name}" cannot have columns "{other}" and "{name}"'
+                detail = "A Delta table does not tell names apart that differ in case alone."
+                context.report(Code.WRITERS_DIFFER, message, sink.span, detail=detail, hint="map(...) renames them.")
 
 
 def _connector(
@@ -146,17 +164,19 @@ def _refuse_mode(word: str, mode: Mode, span: Span | None, context: Context) -> 
     context.report(Code.WRONG_MODE, message, span, detail=SINKS[word].why, hint=f"Its mode is {allowed}.")
 
 
-def _check_key(word: str, key: ast.Expr | None, declaration: ast.SinkDecl, context: Context) -> None:
-    name = declaration.name.text
-    why = SINKS[word].key
-    if why and key is None:
-        message = f'sink "{name}" needs a key: {why}'
+def _check_key(word: str, mode: Mode, key: ast.Expr | None, declaration: ast.SinkDecl, context: Context) -> None:
+    name, facts = declaration.name.text, SINKS[word]
+    keyed = mode in facts.keyed
+    if keyed and key is None:
+        message = f'sink "{name}" needs a key: {facts.key}'
         hint = "For example key = r => r.key."
         context.report(Code.KEY_NEEDED, message, declaration.connector.span, hint=hint)
-    if not why and key is not None:
+    if not keyed and key is not None:
         message = f'a key has no use in sink "{name}" of "{word}"'
-        keyed = " or ".join(each for each, sink in SINKS.items() if sink.key)
-        context.report(Code.KEY_NEEDED, message, key.span, hint=f"A sink of {keyed} finds records by key.")
+        modes = " or ".join(each.value for each in facts.keyed)
+        others = " or ".join(each for each, sink in SINKS.items() if sink.keyed)
+        hint = f"It has one with mode {modes}." if modes else f"A sink of {others} finds records by key."
+        context.report(Code.KEY_NEEDED, message, key.span, hint=hint)
 
 
 def _record(given: Given, context: Context) -> Struct:

@@ -8,7 +8,6 @@ from decimal import Decimal
 import pytest
 from pyspark.sql.types import ArrayType, DataType, LongType, StringType, StructField, StructType
 
-from ghcm.codegen.spark.library import tables
 from ghcm.codegen.spark.library.job import refusal
 from ghcm.codegen.spark.library.python_sql import clocks_at, json_at, moment_of_clocks
 from ghcm.codegen.spark.library.sql import bare, named, part, quoted, text, when
@@ -31,7 +30,6 @@ from ghcm.codegen.spark.library.types import (
 )
 from ghcm.errors import GhcmError
 from ghcm.formats.records import column_indices
-from ghcm.runtime.sinks import table_directory
 from ghcm.types import Field, String, Struct
 from ghcm.values import Json, from_json, to_json
 
@@ -115,7 +113,3 @@ def test_a_missing_column_is_named_with_the_one_that_is_meant() -> None:
     with pytest.raises(GhcmError) as raised:
         column_indices("in.csv", ["wrod", "count"], wanted)
     assert refusal(raised.value, file="in.csv").parts["hint"] == 'did you mean "wrod"?'
-
-
-def test_both_writers_of_tables_keep_replaced_versions_equally_long() -> None:
-    assert tables.KEPT_US == table_directory.KEPT_US

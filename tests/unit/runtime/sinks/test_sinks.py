@@ -355,7 +355,7 @@ def test_scalars_stand_in_the_column_value(place: Place) -> None:
 @pytest.mark.parametrize(
     ("connector", "mode", "said"),
     [
-        (Parquet("p"), Mode.UPSERT, "files cannot be upserted"),
+        (Files("p", Format("json")), Mode.UPSERT, "cannot be upserted"),
         (Redis("r"), Mode.APPEND, "cannot be appended to"),
         (Kafka("k", Format("json")), Mode.APPEND, "kafka is no sink yet"),
     ],

@@ -1,4 +1,4 @@
-"""Table directories under crashes, concurrent writers, full disks and foreign data."""
+"""Tables of files under crashes, concurrent writers, full disks and foreign data."""
 
 import gzip
 import json
@@ -17,16 +17,20 @@ import pytest
 from ghcm.errors import GhcmError
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.sinks.backend import SinkWriter
-from ghcm.runtime.sinks.table_directory import KEPT_US, TableDirectory
 from ghcm.runtime.sinks.table_sink import TableWriter, read
 from ghcm.source import Origin
 from ghcm.spg.connectors import Files, Format, Mode, Parquet
 from ghcm.spg.graph import Sink
+from ghcm.tables.delta import DeltaTable
+from ghcm.tables.plain import PlainTable
+from ghcm.tables.versions import KEPT_US
 from ghcm.types import Field, Int, Nullable, String, Struct, Timestamp
 from tests.redis_server import connected
+from tests.tables import left_behind
 
 COLUMNS = Struct((Field("name", String()), Field("count", Int())))
 JSON = Files("", Format("json"))
+KINDS: dict[str, Files | Parquet] = {"json": JSON, "parquet": Parquet("")}
 
 WRITER = """
 import os, sys
@@ -34,16 +38,17 @@ from pathlib import Path
 from ghcm.runtime.sinks.table_sink import TableWriter
 from ghcm.spg.connectors import Mode
 
-from ghcm.spg.connectors import Files, Format
+from ghcm.spg.connectors import Files, Format, Parquet
 from ghcm.types import Field, Int, String, Struct
 
 columns = Struct((Field("name", String()), Field("count", Int())))
-def table(path, writer):
-    return TableWriter(Path(path), Files("", Format("json")), columns, Mode.APPEND, writer)
+kinds = {"json": Files("", Format("json")), "parquet": Parquet("")}
+def table(path, writer, kind="json"):
+    return TableWriter(Path(path), kinds[kind], columns, Mode.APPEND, writer)
 """
 
 
-def table(path: Path, writer: str = "w", mode: Mode = Mode.APPEND, connector: Files = JSON) -> SinkWriter:
+def table(path: Path, writer: str = "w", mode: Mode = Mode.APPEND, connector: Files | Parquet = JSON) -> SinkWriter:
     return TableWriter(path, connector, COLUMNS, mode, writer)
 
 
@@ -52,8 +57,12 @@ def read_table(path: Path, connector: Files | Parquet, columns: Struct, version:
     return read(sink, connected(path), version=version, call=None)
 
 
-def rows(path: Path, version: str | None = None) -> list[tuple[object, ...]]:
-    return list(read_table(path, JSON, COLUMNS, version))
+def rows(path: Path, version: str | None = None, connector: Files | Parquet = JSON) -> list[tuple[object, ...]]:
+    return list(read_table(path, connector, COLUMNS, version))
+
+
+def table_of(path: Path, connector: Files | Parquet) -> DeltaTable | PlainTable:
+    return DeltaTable(path) if isinstance(connector, Parquet) else PlainTable(path)
 
 
 def run(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -62,7 +71,9 @@ def run(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def add(path: Path, version: str, *values: tuple[str, int], mode: Mode = Mode.APPEND, connector: Files = JSON) -> None:
+def add(
+    path: Path, version: str, *values: tuple[str, int], mode: Mode = Mode.APPEND, connector: Files | Parquet = JSON
+) -> None:
     writer = table(path, mode=mode, connector=connector)
     writer.write(values)
     writer.prepare(version)
@@ -71,66 +82,73 @@ def add(path: Path, version: str, *values: tuple[str, int], mode: Mode = Mode.AP
 
 
 def leftovers(path: Path) -> list[str]:
-    return sorted(found.name for found in (path / "_staging").iterdir())
+    return sorted(found.name for found in left_behind(path))
 
 
-# Each stands for a process that dies at that moment: it never gets further, and runs no handler of its own.
+# Each stands for a process that dies at that moment: it never gets further, and runs no handler of its own. What is
+# named is what it is about to do; whether the version was prepared, and whether it can be seen already.
 CRASHES = {
-    "while it writes": ("DataFile", False),
-    "before it is prepared": ("Staging.prepare", False),
-    "when it is prepared": ("TableDirectory.commit", True),
-    "before the files are moved": ("TableDirectory._move", True),
-    "after the files are moved": ("TableDirectory._publish", True),
-    "before the manifest is linked": ("os.link", True),
-    "after the manifest is linked": ("module.load_manifest", True),
+    "while it writes": ("table_sink.DataFile", False, False),
+    "before it is prepared": ("staging.write_note", False, False),
+    "when it is prepared": ("TableWriter.commit", True, False),
+    "before files are linked": ("tables.link", True, False),
+    "before the folder is brought to disk": ("tables.sync", True, None),
+    "before the log is told": ("DeltaTable._commit_log", True, False),
+    "before it is noted as done": ("table_sink.shutil.rmtree", True, True),
 }
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("moment", CRASHES)
-def test_a_crash_at_any_moment_loses_nothing_and_shows_nothing_half(moment: str, tmp_path: Path) -> None:
-    target, prepared = CRASHES[moment]
+def test_a_crash_at_any_moment_loses_nothing_and_shows_nothing_half(moment: str, kind: str, tmp_path: Path) -> None:
+    (target, prepared, visible), connector = CRASHES[moment], KINDS[kind]
     path = tmp_path / "t"
-    add(path, "v0", ("before", 0))
+    add(path, "v0", ("before", 0), connector=connector)
     died = run(
         f"""
-import ghcm.runtime.sinks.table_directory as module
-from ghcm.runtime.sinks.table_directory import TableDirectory
-from ghcm.runtime.sinks.table_directory import Staging
-writer = table(sys.argv[1], "job/t")
+import ghcm.tables.delta, ghcm.tables.plain
+from ghcm.runtime.sinks import staging, table_sink
+tables = ghcm.tables.{"delta" if kind == "parquet" else "plain"}
+writer = table(sys.argv[1], "job/t", {kind!r})
 def die(*_, **__): os.kill(os.getpid(), 9)
-target = {target!r}
-if target == "DataFile":
+if {target!r} == "table_sink.DataFile":
     writer.write([("new", 1)] * 1000)
     die()
-owner, _, name = target.rpartition(".")
-if name == "load_manifest":
-    old = module.load_manifest
-    def load(path):
-        if int(path.name[:20]) > 1: die()
-        return old(path)
-    module.load_manifest = load
-else:
-    setattr({{"os": os, "Staging": Staging, "TableDirectory": TableDirectory}}[owner], name, die)
 writer.write([("new", 1)] * 1000)
+if {target!r} == "staging.write_note":
+    staging.write_note = die
 writer.prepare("v1")
+if {target!r} == "DeltaTable._commit_log":
+    deltalake = ghcm.tables.delta.deltalake()
+    deltalake.DeltaTable.create_write_transaction = die
+elif {target!r} == "TableWriter.commit":
+    die()
+elif {target!r} == "table_sink.shutil.rmtree":
+    table_sink.shutil.rmtree = die
+else:
+    setattr(tables, {target!r}.rpartition(".")[2], die)
 writer.commit("v1")
+die()
 """,
         str(path),
     )
     assert died.returncode == -signal.SIGKILL, died.stderr
-    seen = rows(path)
-    assert seen == [("before", 0)] or (moment == "after the manifest is linked" and len(seen) == 1001)
+    seen, whole = rows(path, connector=connector), [("before", 0), *[("new", 1)] * 1000]
+    assert seen in ([[("before", 0)], whole] if visible is None else [whole if visible else [("before", 0)]]) or (
+        kind == "json" and moment == "before the log is told"
+    )
 
-    writer = table(path, "job/t")
+    writer = table(path, "job/t", connector=connector)
     writer.recover(keep={"v1"})
     if prepared:
         assert writer.commit("v1").rows == 1000
-        assert rows(path) == [("before", 0), *[("new", 1)] * 1000]
+        assert writer.commit("v1").rows == 1000
+        assert rows(path, connector=connector) == whole
     else:
-        assert rows(path) == [("before", 0)]
+        assert rows(path, connector=connector) == [("before", 0)]
     assert leftovers(path) == []
     assert {file.name for file in path.iterdir() if file.is_file()} == {
-        file.name for file in TableDirectory(path).files()
+        file.name for file in table_of(path, connector).live()
     }
     writer.close()
 
@@ -174,12 +192,13 @@ def test_recovery_leaves_the_living_alone(tmp_path: Path) -> None:
     assert rows(tmp_path) == [("a", 1)]
 
 
-def test_processes_that_commit_at_once_lose_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_processes_that_commit_at_once_lose_nothing(kind: str, tmp_path: Path) -> None:
     code = (
         WRITER
         + """
 name = sys.argv[2]
-writer = table(sys.argv[1], name)
+writer = table(sys.argv[1], name, sys.argv[3])
 sys.stdin.read()
 for n in range(15):
     writer.write([(name, n)])
@@ -190,46 +209,41 @@ writer.close()
 """
     )
     processes = [
-        subprocess.Popen([sys.executable, "-c", code, str(tmp_path), f"w{n}"], stdin=subprocess.PIPE) for n in range(4)
+        subprocess.Popen([sys.executable, "-c", code, str(tmp_path), f"w{n}", kind], stdin=subprocess.PIPE)
+        for n in range(4)
     ]
     for process in processes:
         assert process.stdin is not None
         process.stdin.close()
     assert [process.wait() for process in processes] == [0] * 4
-    assert sorted(rows(tmp_path)) == sorted((f"w{w}", n) for w in range(4) for n in range(15))
-    sequences = sorted(int(path.stem) for path in (tmp_path / "_ghcm").glob("*.json"))
-    assert sequences == list(range(1, 61))
+    found = rows(tmp_path, connector=KINDS[kind])
+    assert sorted(found) == sorted((f"w{w}", n) for w in range(4) for n in range(15))
     assert leftovers(tmp_path) == []
 
 
-def test_a_version_committed_by_another_program_twice_counts_once(tmp_path: Path) -> None:
-    add(tmp_path, "v1", ("a", 1))
-    first = tmp_path / "_ghcm" / f"{1:020d}.json"
-    (tmp_path / "_ghcm" / f"{2:020d}.json").write_text(first.read_text())
-    assert rows(tmp_path) == [("a", 1)]
-
-
-def test_a_full_disk_is_an_error_and_nothing_is_half_visible(tmp_path: Path) -> None:
-    add(tmp_path, "v0", ("before", 0))
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_full_disk_is_an_error_and_nothing_is_half_visible(kind: str, tmp_path: Path) -> None:
+    add(tmp_path, "v0", ("before", 0), connector=KINDS[kind])
     failed = run(
         """
 import resource
 from ghcm.errors import GhcmError
-writer = table(sys.argv[1], "job/t")
+writer = table(sys.argv[1], "job/t", sys.argv[2])
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 try:
     for _ in range(1000):
-        writer.write([("x" * 100, 1)] * 1000)
+        writer.write([(os.urandom(50).hex(), 1) for _ in range(1000)])
     writer.prepare("v1")
 except GhcmError as error:
     print(error)
 writer.close()
 """,
         str(tmp_path),
+        kind,
     )
     assert "error[GHCM-731]: there is no room to write to" in failed.stdout, failed
     assert failed.stderr == ""
-    assert rows(tmp_path) == [("before", 0)]
+    assert rows(tmp_path, connector=KINDS[kind]) == [("before", 0)]
     assert leftovers(tmp_path) == []
 
 
@@ -245,23 +259,37 @@ def test_replaced_versions_stay_for_an_hour(tmp_path: Path) -> None:
     for number in range(3):
         add(tmp_path, f"v{number}", (f"n{number}", number), mode=Mode.REPLACE)
     assert rows(tmp_path, "v0") == [("n0", 0)]
-    for manifest in (tmp_path / "_ghcm").glob("*.json"):  # as if all that had been long ago
-        record = json.loads(manifest.read_text())
-        manifest.write_text(json.dumps(record | {"time": record["time"] - KEPT_US - 1_000_000}))
+    assert [json.loads(file.read_text())["name"] for file in tmp_path.glob("*.json")] == ["n2"]
+    for file in [*tmp_path.glob("*.json"), *(tmp_path / "_ghcm/.kept").iterdir()]:  # as if all that had been long ago
+        _, time, more = file.name.split("-", 2)
+        file.rename(file.with_name(f"whole-{int(time) - KEPT_US - 1_000_000:016d}-{more}"))
     add(tmp_path, "v3", ("n3", 3), mode=Mode.REPLACE)
     with pytest.raises(GhcmError, match='has no version "v0"'):
         rows(tmp_path, "v0")
     assert rows(tmp_path, "v2") == [("n2", 2)]
     assert rows(tmp_path) == [("n3", 3)]
-    assert sorted(path.name for path in tmp_path.glob("part-*")) == ["part-v2-0.json", "part-v3-0.json"]
+    assert [json.loads(file.read_text())["name"] for file in tmp_path.glob("*.json")] == ["n3"]
 
 
-def test_appending_goes_on_after_a_replacement(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_appending_goes_on_after_a_replacement(kind: str, tmp_path: Path) -> None:
+    connector = KINDS[kind]
+    add(tmp_path, "v1", ("a", 1), connector=connector)
+    add(tmp_path, "v2", ("b", 2), mode=Mode.REPLACE, connector=connector)
+    add(tmp_path, "v3", ("c", 3), connector=connector)
+    assert rows(tmp_path, connector=connector) == [("b", 2), ("c", 3)]
+    assert rows(tmp_path, "v1", connector) == [("a", 1)]
+
+
+def test_a_version_of_which_files_are_missing_is_not_seen(tmp_path: Path) -> None:
     add(tmp_path, "v1", ("a", 1))
-    add(tmp_path, "v2", ("b", 2), mode=Mode.REPLACE)
-    add(tmp_path, "v3", ("c", 3))
-    assert rows(tmp_path) == [("b", 2), ("c", 3)]
-    assert rows(tmp_path, "v1") == [("a", 1)]
+    add(tmp_path, "v2", ("b", 2))
+    (newest,) = tmp_path.glob("part-*-v2-*")
+    newest.rename(newest.with_name(newest.name.replace("of-00001", "of-00002")))
+    assert rows(tmp_path) == [("a", 1)]
+    add(tmp_path, "v2", ("b", 2), ("c", 3))
+    assert rows(tmp_path) == [("a", 1), ("b", 2), ("c", 3)]
+    assert len(list(tmp_path.glob("part-*"))) == 2
 
 
 def test_a_long_version_is_spread_over_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,9 +300,9 @@ def test_a_long_version_is_spread_over_files(tmp_path: Path, monkeypatch: pytest
     writer.prepare("v1")
     assert writer.commit("v1").rows == 100_000
     writer.close()
-    (manifest,) = TableDirectory(tmp_path).manifests()
-    assert len(manifest.files) > 3
-    assert sum(file.rows for file in manifest.files) == 100_000
+    (version,) = PlainTable(tmp_path).commits()
+    assert len(version.files) > 3
+    assert sum(file.rows for file in version.files) == 100_000
     assert rows(tmp_path) == [("some name", n) for n in range(100_000)]
 
 

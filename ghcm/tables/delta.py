@@ -1,0 +1,354 @@
+"""Delta tables: Parquet files and a log of commits that many tools read, committed through `deltalake`.
+
+A version of ours is one commit, which says in its information whose it is (`ghcm.version`, `ghcm.writer`,
+`ghcm.rows`), and as an application's transaction that it is done, so that a repeated one is recognised. Data files get
+their second name in the folder with the commit; the first one, among what is staged, outlives every vacuum.
+
+Each column says its type of the language as `ghcm.type`, for Delta lacks some: durations are integers of microseconds
+there, values of enums are strings, and nulls without a type are strings that are none.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import unquote
+
+import pyarrow
+import pyarrow.parquet
+
+from ghcm.durable import sync
+from ghcm.errors import GhcmError
+from ghcm.schemas.arrow import arrow_type
+from ghcm.tables.versions import (
+    KEPT,
+    STAGING,
+    DataFile,
+    Version,
+    alone,
+    link,
+    no_version,
+    now_us,
+    plain_files,
+    safe_name,
+    series_of,
+)
+from ghcm.types import Struct, is_nullable, strip
+from ghcm.version import __version__
+
+_log = logging.getLogger(__name__)
+
+_CONFIGURATION = {
+    "delta.logRetentionDuration": "interval 1 hour",
+    "delta.deletedFileRetentionDuration": "interval 1 hour",
+    "delta.setTransactionRetentionDuration": "interval 7 days",
+}
+_MANY = 50
+"""Commits from one compaction to the next, and live files from which on there is one."""
+_FILE_BYTES = 128 * 1024 * 1024
+_TRIES = 20
+_MERGED_SECONDS = 600
+"""How long the rows of a call that has upserted are kept for who asks for them."""
+
+
+def deltalake() -> Any:
+    """The library that knows Delta tables. GhcmError where it is not installed."""
+    try:
+        import deltalake as library
+    except ImportError as error:
+        raise GhcmError(
+            "Delta tables need the Python package deltalake, which is not installed",
+            code="GHCM-734",
+            hint="install it for the Python that runs this: pip install deltalake",
+        ) from error
+    return library
+
+
+class DeltaTable:
+    """A folder that is a Delta table or becomes one. Who writes gives its `columns`, and who upserts
+    the names of the `key` among them.
+    """
+
+    def __init__(self, path: Path, columns: Struct | None = None, key: Sequence[str] = ()) -> None:
+        self.path = path
+        self._log = path / "_delta_log"
+        self._columns = columns
+        self._key = key
+        self._table: Any = None
+        self._known: dict[int, Version | None] = {}
+        self.untidy = False
+        """Whether so many commits have come since small files were compacted that it is time again."""
+
+    @property
+    def foreign(self) -> bool:
+        """Whether it holds files that are no such table."""
+        return not self._log.is_dir() and not (self.path / STAGING).is_dir() and bool(plain_files(self.path))
+
+    def newest(self) -> Iterator[Version]:
+        """The versions that can still be told apart, newest first. A commit of another program that changes data is the
+        version of its number.
+        """
+        names = os.listdir(self._log) if self._log.is_dir() else []
+        numbers = sorted(int(name[:20]) for name in names if re.fullmatch(r"[0-9]{20}[.]json", name))
+        self._known = {number: self._known[number] for number in numbers if number in self._known}
+        for number in reversed(numbers):
+            if number not in self._known:
+                with suppress(FileNotFoundError):  # cleaned up only now
+                    self._known[number] = _commit(self._log, number)
+            if (found := self._known.get(number)) is not None:
+                yield found
+
+    def commits(self) -> list[Version]:
+        """The same, oldest first."""
+        return list(self.newest())[::-1]
+
+    def committed(self, version: str) -> Version | None:
+        """The commit of that version, or None."""
+        series, number = series_of(version)
+        table = self._current()
+        done = None if table is None else table.transaction_version(series)
+        if done is None or done < number:
+            return None
+        return self._find(version) or Version(version, 0, now_us(), (), replaces=False, order=0)
+
+    def live(self, version: str | None = None) -> list[DataFile]:
+        """The files that a reader sees, oldest first, now or as of a version. GhcmError if that is not there."""
+        if version is None and self.foreign:
+            return [DataFile(name, 0) for name in plain_files(self.path)]
+        if version is not None:
+            table = deltalake().DeltaTable(str(self.path), version=self._there(version).order)
+        elif (table := self._current()) is None:
+            return []
+        found = pyarrow.table(table.get_add_actions(flatten=True)).to_pylist()
+        found.sort(key=lambda file: (file["modification_time"], file["path"]))
+        return [DataFile(unquote(file["path"]), file.get("num_records") or 0) for file in found]
+
+    def written(self, version: str) -> list[DataFile]:
+        """The files with the rows that a version added. GhcmError if it is not there."""
+        merged = self._merged(version)
+        if merged.exists():
+            tables: Any = pyarrow.parquet
+            return [DataFile(str(merged.relative_to(self.path)), tables.read_metadata(merged).num_rows)]
+        return list(self._there(version).files)
+
+    def fit(self, mode: str) -> None:
+        """Give an existing table the columns that it lacks. GhcmError where it cannot take these records."""
+        table = self._current()
+        if table is None or mode == "replace":  # which also replaces the columns
+            return
+        if table.metadata().partition_columns:
+            raise refused(self.path, "it has partition columns, which GHCM does not write.")
+        if missing := missing_columns(self.path, table.schema(), self._schema()):
+            table.alter.add_columns(missing)
+
+    def publish(self, version: str, mode: str, staged: Path, files: Sequence[DataFile], writer: str) -> Version:
+        """Make staged files visible as a version, unless it is committed already. What is staged stays where it is for
+        whoever has staged it to drop, so that this can be repeated after a crash.
+        """
+        rows = sum(file.rows for file in files)
+        series, number = series_of(version)
+        library = deltalake()
+        said = {"ghcm": __version__, "ghcm.version": version, "ghcm.writer": writer, "ghcm.rows": str(rows)}
+        done = library.Transaction(series, number, now_us() // 1000)
+        properties = library.CommitProperties(custom_metadata=said, app_transactions=[done])
+        for left in reversed(range(_TRIES)):
+            if (found := self.committed(version)) is not None:
+                return found
+            try:
+                before, last = self._commit(version, mode, staged, files, properties)
+                break
+            except library.exceptions.CommitFailedError:  # another was faster
+                if not left:
+                    raise
+        self.untidy = before // _MANY != last // _MANY
+        return Version(version, rows, now_us(), (), mode != "append", last)
+
+    def discard(self, version: str, files: Sequence[DataFile]) -> None:
+        """Drop what an interrupted `publish` has left of a version that is not committed."""
+        for file in files:
+            (self.path / file.name).unlink(missing_ok=True)
+
+    def tidy(self) -> None:
+        """Compact small files, and remove those that nobody can ask for any more. May run beside a writer."""
+        library = deltalake()
+        packed = library.WriterProperties(compression="ZSTD")
+        try:
+            with alone(self.path):
+                table = library.DeltaTable(str(self.path))
+                if len(table.file_uris()) > _MANY:
+                    table.optimize.compact(target_size=_FILE_BYTES, writer_properties=packed)
+                table.vacuum(retention_hours=1, dry_run=False, enforce_retention_duration=False, full=True)
+        except (library.exceptions.DeltaError, OSError) as error:  # the next one does it
+            _log.info("%s: small files stay: %s", self.path, error)
+        for merged in (self.path / STAGING / KEPT[0]).glob("*.parquet"):
+            if time.time() - merged.stat().st_mtime > _MERGED_SECONDS:
+                merged.unlink(missing_ok=True)
+
+    def _commit(
+        self, version: str, mode: str, staged: Path, files: Sequence[DataFile], properties: Any
+    ) -> tuple[int, int]:
+        """One commit, brought to disk; the numbers of the commits before and after. `deltalake` does not see that a
+        compaction and a replacement, or two compactions, are in each other's way.
+        """
+        with nullcontext() if mode == "append" else alone(self.path):
+            table = self._open()
+            before = table.version()
+            if mode == "upsert" and files:
+                rows = last_of_each([staged / file.name for file in files], self._key, self._merged(version))
+                self._merge(table, rows, properties)
+            else:
+                self._add(table, mode, staged, files, properties)
+                table.update_incremental()
+        for number in range(before + 1, table.version() + 1):
+            sync(self._log / f"{number:020d}.json")
+        sync(self._log)
+        return before, table.version()
+
+    def _add(self, table: Any, mode: str, staged: Path, files: Sequence[DataFile], properties: Any) -> None:
+        library, adds = deltalake(), []
+        for file in files:
+            target = self.path / file.name
+            link(staged / file.name, target)
+            os.utime(target)  # as of now nobody takes it for what is left over
+            size, stats = target.stat().st_size, json.dumps({"numRecords": file.rows})
+            add = library.transaction.AddAction(file.name, size, {}, now_us() // 1000, True, stats)
+            adds.append(add)
+        sync(self.path)
+        schema = self._schema() if mode == "replace" else table.schema()
+        how = "overwrite" if mode == "replace" else "append"
+        table.create_write_transaction(adds, how, schema, partition_by=[], commit_properties=properties)
+
+    def _merge(self, table: Any, rows: Any, properties: Any) -> None:
+        assert self._columns is not None
+        null = {field.name: is_nullable(field.type) for field in self._columns.fields}
+        equal = (f"(old.`{name}` {'IS NOT DISTINCT FROM' if null[name] else '='} new.`{name}`)" for name in self._key)
+        columns = {f"old.`{name}`": f"new.`{name}`" for name in self._columns.names}
+        merging = table.merge(
+            rows,
+            " AND ".join(equal),
+            source_alias="new",
+            target_alias="old",
+            writer_properties=deltalake().WriterProperties(compression="ZSTD"),
+            commit_properties=properties,
+        )
+        merging.when_matched_update(columns).when_not_matched_insert(columns).execute()
+
+    def _merged(self, version: str) -> Path:
+        """Where the rows of a version that was upserted are kept for a while: its call may be asked for them."""
+        return self.path / STAGING / KEPT[0] / f"{safe_name(version)}.parquet"
+
+    def _schema(self) -> Any:
+        assert self._columns is not None
+        return deltalake().Schema.from_arrow(arrow_schema(self._columns))
+
+    def _current(self) -> Any:
+        """The table as it is now; None where there is none."""
+        if not self._log.is_dir():
+            self._table = None
+        elif self._table is None:
+            with suppress(deltalake().exceptions.TableNotFoundError):
+                self._table = deltalake().DeltaTable(str(self.path))
+        else:
+            self._table.update_incremental()
+        return self._table
+
+    def _open(self) -> Any:
+        """The table as it is now, made where there is none."""
+        table = self._current()
+        if table is None:
+            deltalake().DeltaTable.create(str(self.path), self._schema(), mode="ignore", configuration=_CONFIGURATION)
+            table = self._current()
+        return table
+
+    def _find(self, version: str) -> Version | None:
+        return next((each for each in self.newest() if each.version == version), None)
+
+    def _there(self, version: str) -> Version:
+        found = self._find(version)
+        if found is None:
+            raise no_version(self.path, version)
+        return found
+
+
+def _commit(log: Path, number: int) -> Version | None:
+    """The version in a file of the log; None where it changes no data."""
+    lines = (log / f"{number:020d}.json").read_text(encoding="utf-8").splitlines()
+    actions = [cast("dict[str, Any]", json.loads(line)) for line in lines if line]
+    said: dict[str, Any] = next((action["commitInfo"] for action in actions if "commitInfo" in action), {})
+    added = [each for action in actions if (each := action.get("add")) and each["dataChange"]]
+    gone = any(each["dataChange"] for action in actions if (each := action.get("remove")))
+    if not (added or gone or "ghcm.version" in said):
+        return None
+    counts = (json.loads(each.get("stats") or "{}").get("numRecords", 0) for each in added)
+    files = tuple(DataFile(unquote(each["path"]), count) for each, count in zip(added, counts, strict=True))
+    rows = int(said.get("ghcm.rows", sum(file.rows for file in files)))
+    return Version(said.get("ghcm.version", str(number)), rows, said.get("timestamp", 0) * 1000, files, gone, number)
+
+
+def last_of_each(files: Sequence[Path], key: Sequence[str], kept: Path) -> Any:
+    """The rows of Parquet files as an Arrow table, of each key the last one; they are also kept as a file."""
+    arrow, parquet = cast("Any", pyarrow), cast("Any", pyarrow.parquet)
+    rows = arrow.concat_tables([parquet.read_table(file, partitioning=None) for file in files])
+    places = rows.select(list(key)).append_column("@place", arrow.array(range(rows.num_rows), arrow.int64()))
+    last = places.group_by(list(key)).aggregate([("@place", "max")])["@place_max"]
+    rows = rows.take(last.sort())
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    parquet.write_table(rows, kept)
+    return rows
+
+
+def arrow_schema(columns: Struct) -> Any:
+    """The columns as Delta tables have them, as a schema of Arrow. What is inside of others may always be null."""
+    arrow, parts = cast("Any", pyarrow), list[Any]()
+    for each in columns.fields:
+        said = {"ghcm.type": str(strip(each.type))}
+        parts.append(arrow.field(each.name, arrow_type(each.type, stored=True), is_nullable(each.type), metadata=said))
+    return arrow.schema(parts)
+
+
+def missing_columns(path: Path, table: Any, wanted: Any) -> list[Any]:
+    """The columns of a wanted schema that the schema of a table lacks. GhcmError where they differ in more than columns
+    that may be null.
+    """
+    found, missing = {field.name: field for field in table.fields}, []
+    for field in wanted.fields:
+        old, name = found.pop(field.name, None), field.name
+        if old is None and not field.nullable:
+            raise refused(path, f'it has no column "{name}", and its rows cannot be null there.')
+        if old is None:
+            missing.append(field)
+        elif _form(old) != _form(field):
+            raise refused(path, f'its column "{name}" is {_spelt(old)}, and that of these records {_spelt(field)}.')
+        elif field.nullable and not old.nullable:
+            raise refused(path, f'its column "{name}" holds no nulls, and that of these records does.')
+    for name, old in found.items():
+        if not old.nullable:
+            raise refused(path, f'its column "{name}" cannot be null, and these records do not have it.')
+    return missing
+
+
+def refused(path: Path, why: str) -> GhcmError:
+    """A table cannot take records, and why."""
+    return GhcmError(
+        f'the table "{path}" cannot take these records',
+        code="GHCM-734",
+        detail=why[0].upper() + why[1:],
+        hint="a new column has to be nullable; else write to another folder, or replace the table: mode = replace",
+    )
+
+
+def _form(field: Any) -> tuple[str, bool]:
+    """What has to be the same of a column: its type, whatever may be null inside, and whether that holds durations."""
+    return json.dumps(json.loads(field.to_json())["type"]).replace(": false", ": true"), "duration" in _spelt(field)
+
+
+def _spelt(field: Any) -> str:
+    said = json.loads(field.to_json())
+    return str(said["metadata"].get("ghcm.type") or said["type"])

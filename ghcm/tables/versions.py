@@ -1,0 +1,167 @@
+"""What the tables of files have in common: versions, what is staged for them, and why a folder cannot be used.
+
+::
+
+    _ghcm/<version>/      prepared data and `prepared.json`: [version, writer, [[name, rows], ...]]
+    _ghcm/.open-.../      is being written
+    _ghcm/.kept/          rows of versions that readers still ask for: what was replaced, what was merged
+
+Nothing of it is data: other tools pass over names that begin with `_`.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import re
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from ghcm.durable import flush
+from ghcm.errors import GhcmError
+
+STAGING = "_ghcm"
+"""The folder in a table for what is no data, or not yet."""
+
+KEPT = (".kept", ".lock")
+"""What is in it for long."""
+
+KEPT_US = 3600 * 1_000_000
+"""How long what was replaced can still be read, for calls that were given its version."""
+
+_DAMAGED = "restore its folder _delta_log from a backup, or write to another folder."
+_REFUSED = "see that the path is right, and let the user of this process read and write it."
+_NO_ROOM = "free some room on that disk, then run again."
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_SAID_FULL = re.compile(r"No space left|os error (?:28|122|27)\b|File too large|quota exceeded", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A data file by its name in a folder."""
+
+    name: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A commit: the rows and files that it added. `time` in microseconds since 1970 UTC; `order` grows from commit to
+    commit; what it `replaces` is gone, or changed, for who reads a later version.
+    """
+
+    version: str
+    rows: int
+    time: int
+    files: tuple[DataFile, ...]
+    replaces: bool
+    order: int
+
+
+def now_us() -> int:
+    """Microseconds since 1970 UTC."""
+    return time.time_ns() // 1000
+
+
+def series_of(version: str) -> tuple[str, int]:
+    """What versions of one run of a unit share, and the number that grows; any other version is a series of its own.
+
+    >>> series_of("job-main-out-0000000007-1f2e3d4c")
+    ('job-main-out-1f2e3d4c', 7)
+    >>> series_of("call")
+    ('call', 0)
+    """
+    found = re.fullmatch(r"(.+)-([0-9]{10})-([0-9a-f]{8})", version)
+    return (f"{found[1]}-{found[3]}", int(found[2])) if found else (version, 0)
+
+
+def plain_files(path: Path) -> list[str]:
+    """The names of the files in a folder that are not hidden, in order."""
+    if not path.is_dir():
+        return []
+    return sorted(name for name in os.listdir(path) if name[0] not in "_." and (path / name).is_file())
+
+
+def safe_name(version: str) -> str:
+    """The version as part of a file name. GhcmError if it is empty or too long for one."""
+    name = quote(version, safe="")
+    name = f"%2E{name[1:]}" if name.startswith(".") else name
+    if not 0 < len(name) <= 180:
+        raise GhcmError(f'"{version[:50]}" cannot be a version: its length is {len(version)}', code="GHCM-732")
+    return name
+
+
+def link(source: Path, target: Path) -> None:
+    """Give a file a second name, unless it has it."""
+    with suppress(FileExistsError):
+        os.link(source, target)
+
+
+@contextmanager
+def alone(table: Path) -> Generator[None]:
+    """One at a time on this machine."""
+    (table / STAGING / KEPT[0]).mkdir(parents=True, exist_ok=True)
+    with open(table / STAGING / KEPT[1], "a", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def no_version(path: Path, version: str) -> GhcmError:
+    """A version that a reader asks for is not there."""
+    return GhcmError(
+        f'"{path}" has no version "{version}"',
+        code="GHCM-732",
+        detail="It was never committed, or more than an hour ago.",
+        hint="read the latest version, or call the unit that writes it again",
+    )
+
+
+def write_note(folder: Path, version: str, writer: str, files: Sequence[DataFile]) -> None:
+    """Note in a folder, on disk, of what it is prepared."""
+    with open(folder / "prepared.json", "w", encoding="utf-8") as file:
+        json.dump([version, writer, [[each.name, each.rows] for each in files]], file, ensure_ascii=False)
+        flush(file)
+
+
+def read_note(folder: Path) -> tuple[str, str, list[DataFile]] | None:
+    """Version, writer and files that `write_note` has noted; None where it has not."""
+    try:
+        version, writer, files = json.loads((folder / "prepared.json").read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None
+    return version, writer, [DataFile(name, rows) for name, rows in files]
+
+
+@contextmanager
+def explained(folder: Path, doing: str) -> Generator[None]:
+    """Turn what the system or the log of a table refuses into a GhcmError that says what to do."""
+    try:
+        yield
+    except GhcmError:
+        raise
+    except Exception as error:
+        said = f"{getattr(error, 'strerror', None) or error}".strip()
+        name, kind = getattr(error, "filename", None), type(error).__module__.partition(".")[0]
+        message, code, detail, hint = (
+            f'cannot {doing} "{folder}"',
+            "GHCM-730",
+            f'At "{name}".' if name else "",
+            _REFUSED,
+        )
+        if getattr(error, "errno", None) in _FULL or _SAID_FULL.search(said):
+            message, code, hint = f'there is no room to {doing} "{folder}"', "GHCM-731", _NO_ROOM
+            said = "No space left on device" if len(said) > 60 else said
+            detail = f"{said}; nothing of the unfinished version can be seen."
+        elif isinstance(error, json.JSONDecodeError) or kind in ("deltalake", "_internal"):
+            message, code, detail, hint = f"{message}: its log cannot be followed", "GHCM-733", f"{said}.", _DAMAGED
+        elif isinstance(error, OSError):
+            message = f"{message}: {said}"
+        else:
+            raise
+        raise GhcmError(message, code=code, detail=detail, hint=hint) from error

@@ -1,0 +1,78 @@
+"""What one writer of a table of files has staged, and what dead ones have left: see `ghcm.tables.versions`."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import time
+import uuid
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeAlias
+
+from ghcm.durable import sync
+from ghcm.tables.delta import DeltaTable
+from ghcm.tables.plain import PlainTable
+from ghcm.tables.versions import KEPT, STAGING, DataFile, read_note, safe_name, write_note
+
+Table: TypeAlias = DeltaTable | PlainTable
+"""A folder whose files are a table."""
+
+_FORGOTTEN_SECONDS = 24 * 3600
+
+
+class Staging:
+    """Files that one writer fills, in a folder that says whose it is."""
+
+    def __init__(self, table: Path, writer: str) -> None:
+        self._parent, self._writer = table / STAGING, writer
+        self.folder = self._parent / f"{_opened(writer)}{uuid.uuid4().hex}"
+        self.folder.mkdir(parents=True)
+
+    def prepare(self, version: str, files: Sequence[DataFile]) -> None:
+        """Make the files durable as this version; the staging is empty again afterwards."""
+        for file in files:
+            sync(self.folder / file.name)
+        write_note(self.folder, version, self._writer, files)
+        target = self._parent / safe_name(version)
+        if target.exists():  # prepared once before, by a writer that died; the rows are the same
+            shutil.rmtree(target)
+        self.folder.rename(target)
+        sync(self._parent)
+        self.folder.mkdir()
+
+    def close(self) -> None:
+        """Drop what is not prepared."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def abort(table: Table, version: str) -> None:
+    """Drop a prepared version of a table unless it is committed."""
+    staged = table.path / STAGING / safe_name(version)
+    if not staged.is_dir():
+        return
+    note = read_note(staged)
+    if note is not None and table.committed(version) is None:
+        table.discard(version, note[2])
+    shutil.rmtree(staged, ignore_errors=True)
+
+
+def recover(table: Table, writer: str, keep: Collection[str], living: Path | None) -> None:
+    """Drop what dead writers of this name have left in a table, but for what is going to be committed and what the
+    `living` one fills; and what nobody has prepared for a day.
+    """
+    staging = table.path / STAGING
+    for folder in [each for each in staging.glob("*") if each != living and each.name not in KEPT]:
+        note = read_note(folder)
+        if note is None:
+            with suppress(FileNotFoundError):
+                if folder.name.startswith(_opened(writer)) or time.time() - folder.stat().st_mtime > _FORGOTTEN_SECONDS:
+                    shutil.rmtree(folder, ignore_errors=True)
+        elif note[1] == writer and note[0] not in keep:
+            abort(table, note[0])
+
+
+def _opened(writer: str) -> str:
+    """How the folders begin that a writer fills; a writer lives once at a time."""
+    return f".open-{hashlib.md5(writer.encode(), usedforsecurity=False).hexdigest()}-"
