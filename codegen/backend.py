@@ -3,8 +3,6 @@
 `ghcm.codegen.engines` lists those that there are.
 """
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Mapping

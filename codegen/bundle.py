@@ -4,8 +4,6 @@ bytes.
 Reading one is the business of `ghcm.runtime.bundle`, which needs none of the compiler.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

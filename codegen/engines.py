@@ -1,7 +1,5 @@
 """The engines that there are, and which of them runs a unit: what the unit says, else the first that takes its kind."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from ghcm.codegen.backend import Artifact, Backend

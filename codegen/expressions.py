@@ -3,8 +3,6 @@
 Answers err on the safe side: `can_fail` may say yes for what never fails, never no for what may.
 """
 
-from __future__ import annotations
-
 from ghcm import types
 from ghcm.expr import Call, Expr, Literal, Try, children
 from ghcm.functions import FUNCTIONS

@@ -4,8 +4,6 @@ Each line must be a whole statement (or a comment); strings of several lines are
 changes: lines are broken inside brackets only, and one trailing comma is added where a list of items is broken.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The Jinja2 environment of all templates: strict about names, exact about white space, without logic of its own."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined

@@ -1,7 +1,5 @@
 """The user's own Python code that a bundle takes along, and the packages that it needs where the bundle runs."""
 
-from __future__ import annotations
-
 import ast
 import sys
 from collections.abc import Iterable, Iterator, Mapping

@@ -3,8 +3,6 @@
 The names of the Python front end stand here; each is imported when it is first used.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING
 

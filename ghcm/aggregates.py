@@ -4,8 +4,6 @@ The lowering and the verifier type aggregates with it, the documentation and the
 skip nulls. Nothing is evaluated here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum

@@ -1,7 +1,5 @@
 """Brings to disk what has to outlive a loss of power: a rename lasts once its folder is on disk, too."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import IO

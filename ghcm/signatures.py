@@ -3,8 +3,6 @@
 The rules see types *without* their `?`; nullability is added by `ghcm.functions.resolve`, but for the functions that handle nulls themselves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Which engine can run what: the words in which the tables of operators and functions say it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias

@@ -1,7 +1,5 @@
 """When one type stands for another, the one type that holds the values of two, and the precision of decimals."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ghcm import types

@@ -19,8 +19,6 @@ Declines when: the parent has other readers (it would run twice), the exchange b
 parallelism differs.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

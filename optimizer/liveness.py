@@ -13,8 +13,6 @@ Requires and keeps: any verified graph; keeps ids, order and every reachable tas
 Declines when: the task is a named table of a stream unit, since a unit of another program version may read it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ghcm.optimizer.passes import Fact, Pass, Remarks, with_tasks

@@ -5,8 +5,6 @@ Nothing here knows a particular rewrite. Nothing that has been built changes: ev
 same object when there was nothing to do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from enum import Enum

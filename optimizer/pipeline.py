@@ -4,8 +4,6 @@ The record of a run is what `ghcm explain` shows: the graph after each pass that
 before and after.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 

@@ -16,8 +16,6 @@ A rule is given a task and one that it reads from, and says what the two become,
 law has another shape. It changes nothing itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias

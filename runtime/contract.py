@@ -6,8 +6,6 @@ the engine asks for the next when somebody takes it, and for nothing else before
 `ghcm.runtime.operators.build` makes one from a task.
 """
 
-from __future__ import annotations
-
 import importlib
 import time
 from collections.abc import Callable, Iterable, Mapping

@@ -5,8 +5,6 @@ program: `python -I -S parent_death.py PARENT SIGNAL PROGRAM ARGUMENT...` (`endi
 not ours (Redis) end too. Imports the standard library only.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

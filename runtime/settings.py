@@ -6,8 +6,6 @@ Later ones win: file, then `GHCM_*` variables, then arguments. Names follow the 
 Redis URL may hold one and is never printed.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """Where sockets of this machine lie: a path that the kernel takes, in a folder that is open to us alone."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import tempfile

@@ -4,8 +4,6 @@ A cause that may pass (a lost connection, a busy server) is retried with growing
 is closed; everything else is handed to the loop as the error it is.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`python -m ghcm.supervisor`: the HTTP process. The daemon starts it with a socket that is already bound."""
 
-from __future__ import annotations
-
 import argparse
 import logging
 import socket

@@ -3,8 +3,6 @@
 Reads where data rests; nothing here touches a msg cache. What blocks has to run in a thread.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 The only way in for calls from outside. Results are not its business; they rest in sinks (`ghcm.supervisor.call_rows`).
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable, Mapping

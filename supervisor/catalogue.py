@@ -4,8 +4,6 @@ parameters.
 Immutable; a change of the jobs gives a new catalogue. Reads bundles, never the compiler.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """The JSON documents of programs, units and calls, as OpenAPI describes them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pydantic import BaseModel

@@ -4,8 +4,6 @@ A value is read by `ghcm.values`, so that what is accepted here is what units un
 canonical JSON that an instruction carries.
 """
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, assert_never, cast
 

@@ -5,8 +5,6 @@ A sink may hold more than anybody wants to see at once: a snapshot says whether 
 selection is a Problem 422 that says which columns there are. Snapshots block, and belong into threads.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Mapping, Sequence

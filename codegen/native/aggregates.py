@@ -2,8 +2,6 @@
 and in columns. There a state is numbers, a list of the values that are kept, or the record that comes first or last.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple, assert_never
 

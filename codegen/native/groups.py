@@ -2,8 +2,6 @@
 with groups that stay columns.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Joins: the keys of both sides and the residual condition, by rows and as Polars frames ready to be joined."""
 
-from __future__ import annotations
-
 from ghcm.codegen.expressions import can_fail
 from ghcm.codegen.native.columns.chains import selection
 from ghcm.codegen.native.columns.expressions import ColumnScope, columnar, frame_function, guard

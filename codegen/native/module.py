@@ -2,8 +2,6 @@
 a section per task, the constants they share, and the table `TASKS`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import assert_never

@@ -2,8 +2,6 @@
 that a module needs: those whose names its text mentions.
 """
 
-from __future__ import annotations
-
 import keyword
 import re
 from collections.abc import Iterable

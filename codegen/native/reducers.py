@@ -1,7 +1,5 @@
 """Reducers as texts: of Python over single states, and of Polars over the columns of a batch."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import assert_never

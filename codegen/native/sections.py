@@ -1,7 +1,5 @@
 """What a generated module holds: constants, sort keys among them, above its functions, and of each task a section."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from ghcm import types

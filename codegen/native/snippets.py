@@ -5,8 +5,6 @@ How tightly an argument must bind is read off the text itself, which is an expre
 alike. What stands in a slot is said by the form that asks; nothing is chosen here.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable

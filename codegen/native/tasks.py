@@ -1,7 +1,5 @@
 """Single tasks: event times, sort keys, keys of sinks and tables, policies of published calls, and iterations."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ghcm.codegen.expressions import can_fail, plainly_ordered

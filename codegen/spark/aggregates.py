@@ -1,7 +1,5 @@
 """Aggregates as grouped columns, and what is made of these: the same for `aggregate_by_key` and for published calls."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import assert_never
 

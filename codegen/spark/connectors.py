@@ -1,7 +1,5 @@
 """What sources, reads, sinks, replies and publish policies become."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ghcm.codegen.spark.aggregates import RECORD, final_value, grouped_columns, read_columns

@@ -3,8 +3,6 @@
 What an expression cannot do inside of a function of items is found where it is written out (GHCM-525).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import assert_never

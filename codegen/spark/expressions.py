@@ -1,7 +1,5 @@
 """Expressions of the language as SQL, and what of the job around it the emitters of a task know."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never

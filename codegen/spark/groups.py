@@ -1,7 +1,5 @@
 """What aggregations become: one grouping, then a check of what it gave."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import assert_never
 

@@ -1,7 +1,5 @@
 """Puts a job together: the tasks of a unit as functions, and the steps that connect them."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import keyword

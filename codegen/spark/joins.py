@@ -1,7 +1,5 @@
 """What joins become: one join of two data frames of whole records, then the columns of the result."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ghcm.codegen.spark.expressions import Scope, value_binding

@@ -3,8 +3,6 @@
 Nothing of it is imported here, so that the compiler needs no pyspark.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from functools import cache

@@ -1,7 +1,5 @@
 """Types as a job writes them: words of its library, and a named constant for each record."""
 
-from __future__ import annotations
-
 import hashlib
 import keyword
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ Nothing in here ever raises when it runs: `try_` functions and division give nul
 function is written stands in `functions`; names, constants and texts in `library.sql`, which jobs use too.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager

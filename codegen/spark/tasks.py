@@ -1,7 +1,5 @@
 """What each task becomes in a job: the body of its function."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never

@@ -1,7 +1,5 @@
 """Values and names as a job writes them, in plain Python, and SQL as its texts."""
 
-from __future__ import annotations
-
 import keyword
 import math
 import re

@@ -1,7 +1,5 @@
 """`ghcm call`: call a responsive unit through the Supervisor."""
 
-from __future__ import annotations
-
 import json as json_text
 import urllib.error
 import urllib.request

@@ -3,8 +3,6 @@
 Ctrl-C ends it at once until a command runs, which then says so in order; nobody is shown a traceback of imports.
 """
 
-from __future__ import annotations
-
 import signal
 
 

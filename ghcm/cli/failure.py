@@ -1,7 +1,5 @@
 """What a command does with an error: a message, an exit code, and for bugs of ours a log file; never a traceback."""
 
-from __future__ import annotations
-
 import errno
 import functools
 import os

@@ -1,7 +1,5 @@
 """`ghcm init`: write a small program that works, with its data and settings."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Annotated

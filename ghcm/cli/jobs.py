@@ -1,7 +1,5 @@
 """Commands on the daemon and its jobs: `ghcm supervise`, `submit`, `diff`, `ps`, `logs` and `stop`."""
 
-from __future__ import annotations
-
 import logging
 import tempfile
 import time

@@ -3,8 +3,6 @@
 It reads the stores of daemons; none need run but for what rests in its private Redis.
 """
 
-from __future__ import annotations
-
 from contextlib import closing
 from pathlib import Path
 

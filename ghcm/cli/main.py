@@ -3,8 +3,6 @@
 0: fine. 1: the run failed. 2: the program or the arguments are wrong. 130: interrupted by Ctrl-C.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import sys

@@ -3,8 +3,6 @@
 It is started beside the command, ended with it, in a state directory that nobody else uses.
 """
 
-from __future__ import annotations
-
 import queue
 import shutil
 import signal

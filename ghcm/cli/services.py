@@ -1,7 +1,5 @@
 """`ghcm services`: a Kafka and a Redis on this machine, for development and tests."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

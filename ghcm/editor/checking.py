@@ -4,8 +4,6 @@ The server writes requests to the checker's standard input and reads what is wro
 length of four bytes, then JSON. The checker ends with the server, for its input ends then.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import json

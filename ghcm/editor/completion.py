@@ -4,8 +4,6 @@ The text up to the offset is closed with what its open brackets ask for, so that
 Arguments that take any expression ask for nothing; of those that are one of a few words the words are proposed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

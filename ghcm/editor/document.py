@@ -5,8 +5,6 @@ back and forth between it and the document. What the lowering finds out about a 
 What stands at a position is the matter of others.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a name in a program stands for: names in sight, where each is declared, and what it is in words."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ghcm.editor.document import Document

@@ -4,8 +4,6 @@ Requests are answered from the text as it is at that moment. The whole program i
 process, after each change and a moment of quiet, and what is wrong is published.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import logging

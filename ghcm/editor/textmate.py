@@ -3,8 +3,6 @@
 Patterns keep to what Oniguruma and Python's `re` read alike, so that tests can use them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from ghcm.language.literals import RESERVED

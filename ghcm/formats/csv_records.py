@@ -1,7 +1,5 @@
 """CSV as in RFC 4180 with a header line; fields by the header's names. A record may span lines."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable, Iterator
 from dataclasses import replace

@@ -3,8 +3,6 @@
 Strict: what is not said here does not fit. The functions raise ValueError that says what was expected and found.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """Files of this machine: which ones a path means, their bytes, decompressed, and why they cannot be read."""
 
-from __future__ import annotations
-
 import errno
 import glob
 import gzip

@@ -4,8 +4,6 @@ surrogate pairs, no more levels than 200. A path is the names and list indices b
 What does not fit raises ValueError, and OverflowError where a number is too large for its type.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -2,8 +2,6 @@
 record that its tag names.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn, TypeAlias, cast

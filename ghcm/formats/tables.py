@@ -3,8 +3,6 @@
 A row is read as the JSON object of the same content would be.
 """
 
-from __future__ import annotations
-
 import base64
 import decimal
 import json

@@ -1,7 +1,5 @@
 """Zeek's logs: lines of cells under `#` headers, which may change in the middle of a file."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -8,8 +8,6 @@ engines write a call; where no text can say it, an emitter stands in `functions`
 of `ghcm.runtime.native`.
 """
 
-from __future__ import annotations
-
 from ghcm.functions import arithmetic, collections, conversion, encodings, json, logic, network, patterns, strings, time
 from ghcm.functions.collections import SUMMARIES
 from ghcm.functions.table import BadConstant, Example, Failure, Function, Nulls, resolve, text_for

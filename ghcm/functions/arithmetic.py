@@ -4,8 +4,6 @@ Floats never fail but for a zero divisor. Decimals are never rounded, and have d
 they never fail.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ghcm.functions.table import ELSE, SAFE, Choice, Example, Failure, Function, SqlFailure

@@ -4,8 +4,6 @@ Positions are from 0. What sums up or orders items is a method, `xs.sum()`, as `
 exact scalars: no floats, and never null. Where an order shows in a map, it is that of the keys.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ghcm import types

@@ -3,8 +3,6 @@
 `widen`, and `to_float` of an int, are also what the language inserts by itself.
 """
 
-from __future__ import annotations
-
 from ghcm.functions.arithmetic import ABSOLUTE_FAILS, OVERFLOWS
 from ghcm.functions.table import ELSE, SAFE, Example, Failure, Function
 from ghcm.signatures import BOOL, FLOAT, INT, STRING, Resolution, Rule, first, fixed

@@ -1,7 +1,5 @@
 """Bytes and their texts in the table of functions: UTF-8, hexadecimal, base64; and hashes of bytes or of UTF-8."""
 
-from __future__ import annotations
-
 from ghcm.functions.table import Choice, Failure, Function
 from ghcm.signatures import BYTES, INT, STRING, first, fixed
 from ghcm.support import Never

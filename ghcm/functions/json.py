@@ -4,8 +4,6 @@ The text must be JSON as RFC 8259 has it, nested at most 200 deep; of several me
 path is a constant of names, quoted names and list indices.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ghcm.functions.table import Example, Failure, Function

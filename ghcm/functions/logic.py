@@ -5,8 +5,6 @@ inside structs and lists null equals null and is least. The right side of a logi
 the left does not decide.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ghcm.functions.table import ELSE, Choice, Example, Failure, Function, Nulls

@@ -5,8 +5,6 @@ it, without a zone; a subnet is its first address, "/" and the number of leading
 subnets of each other.
 """
 
-from __future__ import annotations
-
 from ghcm.functions.table import Example, Failure, Function
 from ghcm.signatures import BOOL, INT, STRING
 

@@ -5,8 +5,6 @@ so that all three read it alike without flags: classes and `.` are spelt out, gr
 left in it means the end of the text (Python writes `\\Z`, the others `\\z`).
 """
 
-from __future__ import annotations
-
 from ghcm.functions.table import Example, Function
 from ghcm.signatures import BOOL, INT, STRING, first, fixed
 from ghcm.support import Never

@@ -3,8 +3,6 @@
 Positions and lengths are in code points.
 """
 
-from __future__ import annotations
-
 from ghcm.functions.table import ELSE, SAFE, Choice, Failure, Function
 from ghcm.signatures import BOOL, INT, STRING, TEXT2, Resolution, comparable, first, fixed
 from ghcm.types import Int32, List, Map, Nullable, String, Type, strip

@@ -1,7 +1,5 @@
 """One file into one record: the format's own decoder reads the sample before and after a type is chosen."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """The first records of a file of lines or of a table, and what a record makes of them."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@ A type is only given where the readers of the formats take every value, so that 
 inferred from.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import cast

@@ -1,7 +1,5 @@
 """An inferred record as a person reads it: declarations of the text language, or classes of the Python API."""
 
-from __future__ import annotations
-
 import json
 from typing import assert_never
 

@@ -1,7 +1,5 @@
 """The language: two front ends, text and Python, that build one syntax tree."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:

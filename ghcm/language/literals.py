@@ -3,8 +3,6 @@
 Parsing raises `ValueError` with a message for the user; printing gives the one canonical form.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from decimal import Decimal
 from math import isinf

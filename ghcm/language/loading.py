@@ -1,7 +1,5 @@
 """The door of the language: a program's syntax tree from its file, whichever front end it is written for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ghcm.errors import Diagnostic, GhcmError, ProgramError

@@ -4,8 +4,6 @@ A correct program is parsed in one go. A wrong one is parsed again piece by piec
 that each piece can report its own mistake. Meaning (names, types, units) is the lowering's matter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal, TypeVar, cast

@@ -4,8 +4,6 @@ They are made once, by `python -m ghcm.language.tables` after a change of `gramm
 them takes longer than checking a program. Tables of another grammar or another lark are not used but made anew.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator

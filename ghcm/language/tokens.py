@@ -5,8 +5,6 @@ languages), repairs it where the meaning is plain, and puts a `_SEP` wherever a 
 knows nothing of the grammar's rules.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Ways through a syntax tree for whoever treats all its nodes alike: the parts of one, all of them, and one changed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from functools import cache

@@ -4,8 +4,6 @@ Everything that the table knows is checked here: names, number, kinds, choices. 
 matter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """Words of Spark, Flink, SQL and Python that are no words here, and what to write instead: hints, nothing else."""
 
-from __future__ import annotations
-
 
 def _meant(name: str) -> str:
     return f'did you mean "{name}"?'

@@ -6,8 +6,6 @@ expressions; they follow three-valued logic, in which `otherwise` is taken for f
 What a union is known not to be is a path, too: its own and then `not` with the record's name.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from enum import Enum
 from typing import TypeAlias

@@ -5,8 +5,6 @@ called on, its arguments, whether its input ends, and whether the unit's engine 
 operator is in `ghcm.lowering.operators`.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 from ghcm.codes import Code

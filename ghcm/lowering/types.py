@@ -1,7 +1,5 @@
 """Types as written become types: names of types and records, and the records themselves."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias

@@ -3,8 +3,6 @@
 The reference pages, `ghcm explain --operator NAME` and the tests read it from here. Nothing is evaluated here.
 """
 
-from __future__ import annotations
-
 from ghcm.functions import Example
 from ghcm.manual.entries import Area, Entry, Fact, Kind, Shown, areas, entries, find, unknown
 

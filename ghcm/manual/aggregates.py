@@ -2,8 +2,6 @@
 the native forms. Those of operators and functions stand in their rows.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ghcm.reducers import AggregateFunction

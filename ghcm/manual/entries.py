@@ -1,7 +1,5 @@
 """The entries of the manual: what the tables and the examples say of one name, as words that any page can lay out."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The forms of expressions: what is written with words of the language or with lambdas, and is no row of a table."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ghcm.functions import Example, Failure

@@ -1,7 +1,5 @@
 """What begins a pipeline and where it ends, what is read of sinks and tables, and names."""
 
-from __future__ import annotations
-
 from ghcm.functions import Failure
 from ghcm.operators.operator import ALL, Argument, Operator, Role, option
 from ghcm.support import Never, NotYet

@@ -1,7 +1,5 @@
 """Operators on groups and whole inputs: aggregations, orders, joins, iterations."""
 
-from __future__ import annotations
-
 from ghcm.aggregates import AGGREGATES
 from ghcm.operators.operator import EXPRESSION, Argument, Operator, option
 from ghcm.support import Never

@@ -1,7 +1,5 @@
 """Operators on single records: functions, event time and windows, unions."""
 
-from __future__ import annotations
-
 from ghcm.functions import Failure
 from ghcm.operators.operator import EXPRESSION, Argument, Operator, option
 from ghcm.support import Never

@@ -3,8 +3,6 @@
 All mistakes come at once, with their positions. A program without such a file has a board made from its sinks.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ Each field of `Panel` says what may stand there; with the table of kinds it driv
 Knows neither files nor drawing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Annotated, get_args, get_type_hints

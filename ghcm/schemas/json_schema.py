@@ -3,8 +3,6 @@
 What a schema says about values beyond their type (bounds, patterns, defaults) has no counterpart and is left.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import TypeAlias, cast
 

@@ -5,8 +5,6 @@ counterpart.
 ('id_orig_h', 'field_1st', 'in_', 'WikiEdits')
 """
 
-from __future__ import annotations
-
 import keyword
 import re
 from collections.abc import Callable, Container, Generator, Iterable

@@ -4,8 +4,6 @@ Plain frozen data, named by the program; which server stands behind a name is th
 says what a connector is as a sink; what runs it stands in `ghcm.runtime.sinks` and `ghcm.runtime.sources`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum

@@ -3,8 +3,6 @@
 Holds no behaviour but look-ups and walks. Laws that must hold for a graph are in `ghcm.spg.verify`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The kinds of joins: which records without a partner they keep, and what they give. Facts only, no evaluation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from enum import Enum
 

@@ -4,8 +4,6 @@ An object per class; `"is"` names the class where several may stand. Fields that
 are text as in `ghcm.spg.notation`. Loading checks the form only; `ghcm.spg.verify` says whether the graph makes sense.
 """
 
-from __future__ import annotations
-
 import base64
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What a box says of a task in a few words: the operation, with expressions but without types."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from typing import assert_never
 

@@ -5,8 +5,6 @@ downwards; a caller who wants it sideways swaps widths and heights before and co
 backwards (in circles) are laid out as if they pointed forwards. The same input gives the same layout.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

@@ -4,8 +4,6 @@ Plain SVG text, drawn here without any program of the system. Units stand side b
 a unit's tasks go downwards. The same program gives the same bytes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

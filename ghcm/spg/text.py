@@ -14,8 +14,6 @@ A line is `id xN = operation <- producer exchange, ... : collection`, where `xN`
 positions in the source.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, is_dataclass, replace
 from typing import Any, Literal, TypeVar, assert_never, cast, get_args

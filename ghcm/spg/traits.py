@@ -4,8 +4,6 @@ code generators read in place of a list of classes.
 It knows no operation. What an operation makes of its records is no fact of this kind: the reference says it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace

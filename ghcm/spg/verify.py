@@ -3,8 +3,6 @@
 Reports broken laws as text for developers; mistakes of users are found and told by `ghcm.lowering`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 

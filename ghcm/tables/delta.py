@@ -8,8 +8,6 @@ Each column says its type of the language as `ghcm.type`, for Delta lacks some: 
 there, values of enums are strings, and nulls without a type are strings that are none.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

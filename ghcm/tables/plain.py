@@ -10,8 +10,6 @@ Files come in by one call each, complete. Other tools may find a version of seve
 beside what it replaces; readers here see a version when all its files are there, and of what was replaced nothing.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

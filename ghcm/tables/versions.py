@@ -9,8 +9,6 @@
 Nothing of it is data: other tools pass over names that begin with `_`.
 """
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import json

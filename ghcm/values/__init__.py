@@ -9,8 +9,6 @@ nor evaluates, and it does not decode raw records of sources, which follow loose
     list -> array      struct -> object      map -> object where keys are strings, else array of [key, value]
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import NoReturn, cast

@@ -6,8 +6,6 @@ What Python computes by default is rounded to 28 digits; `EXACT` computes with a
 round.
 """
 
-from __future__ import annotations
-
 from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import Self
 

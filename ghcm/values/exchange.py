@@ -5,8 +5,6 @@ struct a tuple with attributes. What a function gives back for a struct may be s
 any object with the attributes; for an enum, a member of Python's; for a list, a tuple.
 """
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

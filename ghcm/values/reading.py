@@ -3,8 +3,6 @@
 What does not fit is said with its path, as ValueError.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import math

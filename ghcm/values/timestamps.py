@@ -5,8 +5,6 @@ year 9999. The table of functions checks the words before anything runs, and eng
 here; what they read lies in the years 1 to 9999. This module computes no times.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cache

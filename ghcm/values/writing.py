@@ -1,7 +1,5 @@
 """The functions that give the JSON form of canonical values, made once for each type."""
 
-from __future__ import annotations
-
 import base64
 import math
 from collections.abc import Callable, Iterable

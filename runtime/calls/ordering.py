@@ -4,8 +4,6 @@ What such a call writes replaces what earlier ones wrote, so an older call that 
 The call store has the order; deliveries only wait here. Calls of other units run beside each other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from threading import Lock
 from typing import Generic, TypeVar

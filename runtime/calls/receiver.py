@@ -4,8 +4,6 @@ In a thread beside the loop. So many calls are at work at most; one that is at w
 it is over, and others begin meanwhile. Which calls wait for each other is said by `ordering`.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections import deque

@@ -5,8 +5,6 @@ the calls. When units may start is the engine's matter. Exactly one final answer
 store (unit tests) the msg cache alone decides.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import time

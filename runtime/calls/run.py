@@ -3,8 +3,6 @@
 Not here: how instructions arrive and answers leave (`responder`). A call keeps no state, so a repeated one starts anew.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

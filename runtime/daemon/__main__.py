@@ -1,7 +1,5 @@
 """`python -m ghcm.runtime.daemon`: the daemon as a process, for who has no command line installed."""
 
-from __future__ import annotations
-
 import argparse
 import logging
 import sys

@@ -5,8 +5,6 @@ calls of programs that are gone. Executing is the business of engine and Spark d
 apart.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator

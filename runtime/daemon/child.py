@@ -5,8 +5,6 @@ their own, which is read here too; those that report do so in JSON lines on stan
 standard input.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

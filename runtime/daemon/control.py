@@ -3,8 +3,6 @@
 Reads a request, gives it to whoever does it and writes the answers; knows the protocol, not what requests mean.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import errno

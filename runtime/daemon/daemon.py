@@ -3,8 +3,6 @@
 One asyncio loop that only decides; whatever blocks runs in the children or in threads beside it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

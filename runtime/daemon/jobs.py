@@ -1,7 +1,5 @@
 """All jobs of the daemon: submitted, resumed, stopped, and brought to their end with the calls that they led to."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import secrets

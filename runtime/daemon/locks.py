@@ -5,8 +5,6 @@ The kernel gives a lock on a file back when its owner ends, however it ends; a l
 replaced and keyed sinks need no lock: what they write stands for itself.
 """
 
-from __future__ import annotations
-
 import asyncio
 import fcntl
 import json

@@ -5,8 +5,6 @@ All of them take SIGTERM as the request to finish what is half done and end with
 `Child`, what to do about calls that of whoever is told here.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

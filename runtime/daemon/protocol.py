@@ -15,8 +15,6 @@
 The last line of each answer that ends is `{"end": true}`, unless it is an error.
 """
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Iterator, Mapping

@@ -5,8 +5,6 @@ store decides which version a job is. The engine notes it there between two snap
 starts again finds the old version whole, or the new one.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The state directory: what stands where in it."""
 
-from __future__ import annotations
-
 import shutil
 import time
 from pathlib import Path

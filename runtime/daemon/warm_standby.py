@@ -4,8 +4,6 @@ Started beside the compiler, it takes half a second off the first result. This m
 one JSON line on standard input, then it is `ghcm.runtime.slot.process`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

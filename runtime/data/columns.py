@@ -4,8 +4,6 @@ Exact for nulls, nested values, extremes and no rows at all. It checks nothing: 
 a bug of its maker.
 """
 
-from __future__ import annotations
-
 import decimal
 from collections.abc import Callable, Sequence
 from itertools import chain

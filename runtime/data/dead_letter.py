@@ -4,8 +4,6 @@ table.
 The sink writers store it as one JSON object a line with these fields.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Two keys are the same where the language says that their values are equal: null is null, NaN is NaN, -0.0 is 0.0.
 """
 
-from __future__ import annotations
-
 import math
 import zlib
 from collections.abc import Callable

@@ -4,8 +4,6 @@ An edge in one slot hands objects over without a copy. It knows nothing of tasks
 something to take or room to give.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass

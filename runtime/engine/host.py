@@ -2,8 +2,6 @@
 and publications.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol

@@ -5,8 +5,6 @@ Sources and sinks have tasklets of their own (`source_tasklet`, `sink_tasklet`).
 of what they hold is the unit's business (`Host`).
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections import deque

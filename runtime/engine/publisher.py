@@ -2,8 +2,6 @@
 the loop.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import cast

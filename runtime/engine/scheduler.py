@@ -4,8 +4,6 @@ A tasklet that has nothing to do is not asked again until something wakes it: an
 loop through `post`. An idle loop sleeps on an event. The scheduler knows neither batches nor tasks.
 """
 
-from __future__ import annotations
-
 import gc
 import heapq
 import time

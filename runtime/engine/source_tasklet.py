@@ -2,8 +2,6 @@
 snapshot.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from ghcm.functions import Failure

@@ -4,8 +4,6 @@ batches and steering items to consumers, state, failed records and publications 
 What a tasklet does stands with its kind: `source_tasklet`, `operator_tasklet`, `sink_tasklet`.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Why a unit or a call has failed, in words for the user. The Spark driver says it in the same ones."""
 
-from __future__ import annotations
-
 import errno
 import logging
 from collections.abc import Callable

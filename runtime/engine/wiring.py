@@ -5,8 +5,6 @@ One slot: every exchange is a hand-over within it. Who opens sources and sinks, 
 caller's business (`Host`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial

@@ -5,8 +5,6 @@ number of cells), nor about a cell that is not plainly written: these are read o
 records (`fields`). So this may be as narrow as speed asks for, and is exact where it claims to be sure.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ and the rest goes on. CSV records may span lines, so a decoder says how much of 
 stands in its format is said in `ghcm.formats`.
 """
 
-from __future__ import annotations
-
 from typing import TypeAlias, cast
 
 import polars as pl

@@ -3,8 +3,6 @@
 Polars and Arrow let go of the interpreter while they parse, so that a thread beside the loop decodes on another core.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

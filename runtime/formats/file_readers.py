@@ -1,7 +1,5 @@
 """Readers of the files of tables, also foreign ones: Parquet, JSON lines and CSV into rows."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable, Iterator
 from pathlib import Path

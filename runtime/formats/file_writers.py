@@ -1,7 +1,5 @@
 """Writers of the files of tables: rows and frames into Parquet, JSON lines and CSV."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The calls: what was accepted, who runs it, and its one final answer."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Collection

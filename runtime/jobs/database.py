@@ -1,7 +1,5 @@
 """The SQLite file behind the store: connections, schema and its version."""
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 from collections.abc import Generator

@@ -5,8 +5,6 @@ It is the arbiter of "exactly one final answer": whoever calls `CallStore.finish
 answer.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ places of it stand behind the binary point, or, once NaN or an infinity came, th
 depend on any order.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from decimal import Decimal

@@ -5,8 +5,6 @@ The functions of the language stand in `ghcm.runtime.native.column_functions`. T
 its mask is true: the batch is then done again by rows. Nothing raises for any data.
 """
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import polars as pl

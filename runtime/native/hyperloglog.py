@@ -4,8 +4,6 @@ A state of nothing is None and nulls change none. `add` and `merge` may reuse th
 States are plain Python values. Entries (register and rank) of texts that come often are remembered by the process.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Callable, Iterable

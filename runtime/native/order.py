@@ -5,8 +5,6 @@ Equal keys mean equal values, and keys can be hashed. Generated code builds thes
 use `order_of`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import isnan
 from typing import TypeAlias, assert_never

@@ -4,8 +4,6 @@ Lists are put together again by their lengths (Arrow's offsets); a null list sta
 data.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

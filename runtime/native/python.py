@@ -1,7 +1,5 @@
 """Calls of users' Python functions by generated row code."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeAlias
 

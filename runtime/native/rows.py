@@ -4,8 +4,6 @@ The functions of the language stand in `ghcm.runtime.native.row_functions` and r
 `ghcm.functions` says that they fail. None of them takes nulls: generated code tests for them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from math import gcd
 from typing import NoReturn, TypeVar

@@ -6,8 +6,6 @@ that a state can be merged into several others. States are plain Python values. 
 Polars gathered.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

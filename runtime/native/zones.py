@@ -4,8 +4,6 @@ All forms ask the data base that Python has, so that they agree. A local time th
 one that does not exist is read by the offset before the gap. Everything is in microseconds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import cache, lru_cache

@@ -1,7 +1,5 @@
 """The operators of the native engine, and the total choice among them: which one runs a task."""
 
-from __future__ import annotations
-
 from typing import TypeVar, assert_never
 
 from ghcm.errors import GhcmError

@@ -1,7 +1,5 @@
 """Distinct: each different record once, per window where there are windows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 

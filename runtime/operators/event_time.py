@@ -2,8 +2,6 @@
 clock of the unit, which is the watermark too; and when a window is closed for the operators behind it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import gcd
 from typing import Any

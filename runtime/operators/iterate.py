@@ -4,8 +4,6 @@ The input is kept until it ends. A round makes new operators and gives them thei
 operator everything at once, so that nothing of a round outlives it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 

@@ -11,8 +11,6 @@ not. Where it is a table that never ends, the latest value of each key counts th
 with every commit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count

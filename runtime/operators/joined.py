@@ -2,8 +2,6 @@
 sides are Polars frames and the left one is taken a slice at a time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast

@@ -2,8 +2,6 @@
 window, given on when it closes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import Any, TypeAlias

@@ -1,7 +1,5 @@
 """Publish policies: records are counted and gathered, and an instruction is made ready when the policy says so."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from operator import itemgetter
 from typing import Any

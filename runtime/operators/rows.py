@@ -6,8 +6,6 @@ fit, the batch is replayed record by record, so that only the bad ones become de
 columns that are asked for go on as columns; others are checked value by value.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import cast
 

@@ -1,7 +1,5 @@
 """Tables to streams: the changes of a table, where a value is another than the last one given, and its final pairs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 
 from ghcm.runtime.contract import Context, Outbox, Table

@@ -5,8 +5,6 @@ The columnar form says that some record fails, not which. So a batch is halved u
 Where failing records are so many that this does not pay, what is left is done by rows as it is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any

@@ -6,8 +6,6 @@ first is gone. That a call has one answer is the call store's business, not the 
 belongs into a thread; `AsyncMessageCache` is the caller's side for an event loop.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Generator, Sequence
 from contextlib import contextmanager

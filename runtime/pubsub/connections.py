@@ -4,8 +4,6 @@ A program names folders, topics and keys; this says where they are. Holds no pas
 given and prints none.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field

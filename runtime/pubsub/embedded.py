@@ -4,8 +4,6 @@ It has no port, only a socket that its owner alone may open. What it has answere
 answer, so killing it loses nothing. Who starts it (the daemon) watches it and ends it.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

@@ -5,8 +5,6 @@ nothing unacknowledged is ever trimmed; feedback streams keep ten minutes. A con
 first takes what it had been given before; what a consumer holds that has not been heard of for a lease goes to another.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import threading

@@ -4,8 +4,6 @@ redis-py's own retries are off: a blocking read whose answer was lost must be fo
 assigned.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable

@@ -3,8 +3,6 @@ its own which the server is told to unblock; and one consumer in the consumer gr
 comes next and keeps those that are worked on.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

@@ -5,8 +5,6 @@ process, time of its start, port. The broker's jars are fetched once for each us
 the pyspark package, from wherever that or `~/.ivy2/ivysettings.xml` looks for such.
 """
 
-from __future__ import annotations
-
 import fcntl
 import importlib.util
 import json

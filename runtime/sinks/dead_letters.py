@@ -2,8 +2,6 @@
 they belong to.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from ghcm.runtime.data.dead_letter import DeadLetter

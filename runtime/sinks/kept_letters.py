@@ -3,8 +3,6 @@
 A table of them stands in `<folder>/<program>/<unit>`; `.<unit>.cleared` beside it says since when its letters count.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path

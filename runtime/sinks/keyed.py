@@ -1,7 +1,5 @@
 """What keyed sinks share: how a row stands in one (a field named by its key, with the row as JSON), and their view."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice

@@ -15,8 +15,6 @@ Every step is one script on the server, so that repeating it after a lost answer
 the key prefix, part of all other keys.
 """
 
-from __future__ import annotations
-
 import json
 import uuid
 from collections.abc import Collection, Iterator, Sequence

@@ -2,8 +2,6 @@
 how many there are.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Sequence

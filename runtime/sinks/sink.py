@@ -3,8 +3,6 @@
 A new kind is a module of this room that is a `SinkBackend`, and a line of the registry here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from ghcm.errors import GhcmError

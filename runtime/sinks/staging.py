@@ -1,7 +1,5 @@
 """What one writer of a table of files has staged, and what dead ones have left: see `ghcm.tables.versions`."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import time

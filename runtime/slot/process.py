@@ -27,8 +27,6 @@ asks to stop as well. It exits with 0 when it was asked to stop or is done, with
 parent.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import logging

@@ -5,8 +5,6 @@ manifest are written; the sinks commit; instructions leave. A crash before the m
 it repeats the commits. When the unit starts and ends is decided by the unit itself (`ghcm.runtime.slot.unit`).
 """
 
-from __future__ import annotations
-
 import time
 import uuid
 from collections.abc import Callable, Mapping

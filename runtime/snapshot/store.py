@@ -7,8 +7,6 @@ there at all.
 When to take one and what it means for sinks is decided by the coordinator.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

@@ -2,8 +2,6 @@
 all that was, stands in a file of another name.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Container, Generator, Iterator, Mapping
 from contextlib import contextmanager

@@ -7,8 +7,6 @@ still to come has to be whole when it appears under a name that the path means: 
 hidden, and renamed. What is appended to it later is not read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """The sources that read nothing outside: rows at hand (of the program, of a table), and a clock that counts."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """From the connector of a source to what reads it. What connectors are stands in `ghcm.spg.connectors`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import assert_never
 

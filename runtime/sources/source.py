@@ -3,8 +3,6 @@
 A source reads and decodes; when and how much is the tasklet's decision.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The source that reads what other units have written: a version of a sink."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice

@@ -6,8 +6,6 @@ to another): what was not read is looked for in a copy, and the file is read fro
 thread beside the loop, soon again while something comes and seldom while nothing does.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial

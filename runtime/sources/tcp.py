@@ -1,7 +1,5 @@
 """The source of lines from a TCP server: one partition that ends when the server closes."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 from collections.abc import Callable

@@ -8,8 +8,6 @@ are JSON objects, one a line, on standard output: {"event": "ready" | "call" | "
 seconds. It exits with 1 when Spark ended by itself. Java ends with this process: it waits for the end of its input.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import logging

@@ -1,7 +1,5 @@
 """The driver: receives the instructions of all batch units and runs them in a few slots of one Spark session."""
 
-from __future__ import annotations
-
 import logging
 import os
 import queue

@@ -1,7 +1,5 @@
 """Why a job has failed on Spark, in the words of the native engine where the cause is the same."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import cast
 

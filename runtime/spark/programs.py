@@ -1,7 +1,5 @@
 """The programs that the driver serves: jobs of the store whose bundles have batch units."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ window closes (`GroupFrames`). Others are single states by window and identity o
 whoever reads it merges them. When groups are due is the operator's business, and so are results.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast

@@ -5,8 +5,6 @@ to put down what they are, so the loop does the latter, and the thread that writ
 change, so that thread writes them as Arrow while the loop goes on with others.
 """
 
-from __future__ import annotations
-
 import io
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence

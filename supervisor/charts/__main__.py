@@ -3,8 +3,6 @@
 A message is its length in four bytes and its bytes; an answer has a byte before that: 0 a picture, 1 an error's text.
 """
 
-from __future__ import annotations
-
 import sys
 import warnings
 from typing import BinaryIO, assert_never

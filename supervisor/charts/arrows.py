@@ -1,7 +1,5 @@
 """Draws graphs: nodes as discs, arrows with their steps between them, coloured by their levels."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import pairwise

@@ -4,8 +4,6 @@ numbers as pictures show them. Whatever a thing is called, it comes out as harml
 Equal drawings give equal bytes. They hold as much as a picture shows, never the rows of a sink.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import asdict, dataclass

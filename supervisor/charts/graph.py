@@ -4,8 +4,6 @@ An arrow stands for all rows that lead from one node to another. The panel says 
 the arrows, labels them or colours them by a level, of which 1 is the worst, and in which words the nodes are spoken of.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 Pure: rows in, drawing out. Columns have been checked (`ghcm.panels.panel`).
 """
 
-from __future__ import annotations
-
 import math
 from typing import cast
 

@@ -4,8 +4,6 @@ matplotlib is not safe in threads and holds the interpreter while it draws; in a
 may take no longer than it is given, and may die. It ends with us: its standard input ends.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

@@ -1,7 +1,5 @@
 """Draws series over time or numbers, as lines or as bands that stand on each other, and named values as bars."""
 
-from __future__ import annotations
-
 from datetime import UTC
 from functools import partial
 from typing import Any

@@ -3,8 +3,6 @@
 The same drawing gives the same bytes: no dates, no random ids. Runs in the drawing process only, one chart at a time.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass

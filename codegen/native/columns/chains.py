@@ -4,8 +4,6 @@ A guard finds failing records; the function then gives None and the engine does 
 out one by one.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import assert_never
 

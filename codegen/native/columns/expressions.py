@@ -6,8 +6,6 @@ fail. The items of the lists that a lambda goes over are one frame, then lists a
 of the record around it is given to each item, in columns called `variable` or `variable.field`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias, assert_never

@@ -4,8 +4,6 @@ Most are texts of that table; what no text can say stands here. Calls that have 
 or constants are refused with the reason; such a chain runs by rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 

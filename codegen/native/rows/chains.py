@@ -4,8 +4,6 @@ Columns live in local variables; a `try` stands only around steps that can fail,
 rebuilt only there.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from typing import assert_never

@@ -5,8 +5,6 @@ An argument that may be null is tested first; arguments are evaluated from the l
 so that a record fails here exactly when it fails in the reference.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import assert_never

@@ -3,8 +3,6 @@
 Most are texts of that table; what no text can say stands here.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Protocol

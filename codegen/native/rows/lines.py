@@ -2,8 +2,6 @@
 functions that give one thing for each row.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Pieces of generated Python: how tightly they bind, and what literals look like."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

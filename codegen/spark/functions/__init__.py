@@ -3,8 +3,6 @@
 Many are texts of that table; what no text can say has an emitter here.
 """
 
-from __future__ import annotations
-
 from ghcm.codegen.spark.functions import collections, network, numbers, texts, time, time_texts
 from ghcm.codegen.spark.functions.emitting import Emit, written
 from ghcm.functions import FUNCTIONS

@@ -1,7 +1,5 @@
 """Lists and maps as SQL, where no text of the table can say it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ghcm.codegen.expressions import constant

@@ -1,7 +1,5 @@
 """What the emitters of jobs share: what they may ask of the expression around them, and the texts of the table."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol

@@ -1,7 +1,5 @@
 """IP addresses as SQL: by their hexadecimal digits, 8 of IPv4 and 32 of IPv6."""
 
-from __future__ import annotations
-
 from ghcm.codegen.expressions import constant
 from ghcm.codegen.spark.functions.emitting import Emit, Writer, plain
 from ghcm.codegen.spark.library.sql import bound, fails, matching, text, when

@@ -1,7 +1,5 @@
 """Arithmetic, conversion and three-valued logic as SQL, where no text of the table can say it."""
 
-from __future__ import annotations
-
 from ghcm.codegen.spark.functions.emitting import Emit, Writer, by_kind, filled, plain, typed, written
 from ghcm.codegen.spark.functions.texts import join_texts
 from ghcm.codegen.spark.library.sql import (

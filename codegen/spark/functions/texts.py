@@ -3,8 +3,6 @@
 Spark takes malformed JSON for missing, so Python reads it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 Moments are microseconds since 1970, of the years 1 to 9999. Texts of them stand in `time_texts`.
 """
 
-from __future__ import annotations
-
 from ghcm.codegen.spark.functions.emitting import Emit, Writer, by_kind, constant_text, kind, plain
 from ghcm.codegen.spark.library.sql import bound, fails, text, when
 from ghcm.codegen.spark.sql import Checked, all_of, given, partial, variable

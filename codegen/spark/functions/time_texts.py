@@ -1,7 +1,5 @@
 """Time as text, read and written by a pattern, as SQL."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Files and other sources: what a path means, its lines, where each line stands, and the order of records."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The job that steps share: where records are when they fail, and those that do."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

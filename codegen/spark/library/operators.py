@@ -1,7 +1,5 @@
 """Steps that are more than one call of Spark: windows, sessions, joins, the first of many, and iterations."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Publish policies: calls of other units, for whoever runs the job to send."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from pyspark.sql import DataFrame

@@ -1,7 +1,5 @@
 """The user's Python functions, by row and by batch; of a batch that fails only the bad records are dead letters."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import sys

@@ -1,7 +1,5 @@
 """What SQL of jobs calls in Python: Java does it otherwise, or takes malformed JSON for missing."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """Files of records: JSON lines, CSV, Zeek's logs, Parquet and Arrow, decoded in Spark's Python workers; and tables."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Redis: hashes of rows as JSON by key."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The run of a unit: its parameters, its steps, its dead letters, and what came of it."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

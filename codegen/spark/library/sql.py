@@ -4,8 +4,6 @@ It needs nothing but the standard library: the compiler writes the expressions o
 its decoders.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

@@ -1,7 +1,5 @@
 """Tables of files as Spark writes them, and which files are in them."""
 
-from __future__ import annotations
-
 import csv
 import os
 import shutil

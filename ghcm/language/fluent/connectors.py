@@ -1,7 +1,5 @@
 """Sources, sinks and msg caches of a program in Python, their connectors, and windows."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from typing import Any, Literal
 

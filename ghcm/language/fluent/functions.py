@@ -1,7 +1,5 @@
 """Functions, choices and aggregates for lambdas, where Python's own words cannot be traced; claims about reducers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast

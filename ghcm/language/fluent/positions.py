@@ -6,8 +6,6 @@ not at hand (an interactive session) the line number is kept. Mistakes are colle
 raised at once where nobody collects.
 """
 
-from __future__ import annotations
-
 import ast as python
 import linecache
 import os

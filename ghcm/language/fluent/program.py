@@ -1,7 +1,5 @@
 """Programs in Python: msg caches, sinks and units, and the syntax tree that they make together."""
 
-from __future__ import annotations
-
 import linecache
 import sys
 from collections.abc import Callable, Generator

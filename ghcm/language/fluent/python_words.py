@@ -5,8 +5,6 @@ Methods of `str`, `bytes`, `datetime` and `timedelta` are functions of the langu
 `and`, `or`, `not`, `if`, `in`, `is`, chains of comparisons, loops and most built-in functions.
 """
 
-from __future__ import annotations
-
 import ast as python
 import builtins
 import dis

@@ -4,8 +4,6 @@
 `enum Proto { tcp }`, `class Event(OneOf, by="kind"): login: Login` is `union Event by kind { login: Login }`.
 """
 
-from __future__ import annotations
-
 import inspect
 import types
 import typing

@@ -4,8 +4,6 @@ The `let` stands where the value is certain to be wanted, and nowhere else: a va
 computed in these. So sharing changes no result and adds no failure.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, cast, get_args

@@ -4,8 +4,6 @@
 source are kept, each comment exactly once; one that stood inside an expression moves above its line.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass

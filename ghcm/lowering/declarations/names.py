@@ -1,7 +1,5 @@
 """The names that a program declares: one space for records, enums, unions, msg caches, sinks and units."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar, assert_never

@@ -1,7 +1,5 @@
 """Sinks and msg caches as declared: connectors, modes, keys; and what their writers agree on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from posixpath import normpath

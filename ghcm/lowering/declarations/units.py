@@ -7,8 +7,6 @@ the anchor itself; the others stand under it as `anchor/operator`, and ends as `
 statement.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Aggregates: `count()`, `sum(v => v.bytes)`, `quantile(x, 0.9)` of an aggregation or of a published call."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from ghcm.aggregates import AGGREGATES, Rule, fraction_problem, result_of

@@ -4,8 +4,6 @@ The table `ghcm.functions` decides what fits; here it is looked up, arguments ar
 explained.
 """
 
-from __future__ import annotations
-
 import re
 
 from ghcm import types

@@ -5,8 +5,6 @@ The table of functions says which arguments these are; here that becomes a messa
 runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from datetime import date
 

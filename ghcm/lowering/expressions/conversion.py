@@ -4,8 +4,6 @@ whole numbers and decimals to decimals of more digits, and a `?` more.
 Literals take the type that is asked for as they are. Nothing is ever narrowed here, and nothing can fail when it runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ghcm import types

@@ -5,8 +5,6 @@ The precision of a decimal is part of its type, so that a call carries the type 
 in SQL `9.99` is a float, but beside a decimal it is the number that was written.
 """
 
-from __future__ import annotations
-
 from decimal import Decimal as Number
 
 from ghcm.codes import Code

@@ -1,7 +1,5 @@
 """Enums in expressions: `Proto.tcp`, `to_enum(s, Proto)`, and constant strings that stand beside values of an enum."""
 
-from __future__ import annotations
-
 import json
 
 from ghcm.codes import Code

@@ -5,8 +5,6 @@ An argument that is more than a field or a constant is computed once (`Let`). Fu
 themselves, neither directly nor by way of others. No expression nests deeper than every engine can follow.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import cast
 

@@ -2,8 +2,6 @@
 may take one (`sum`, `mean`, `min`, `max`, `sort`, `distinct`), `x in xs`, indexing, and fields of records.
 """
 
-from __future__ import annotations
-
 from typing import assert_never
 
 from ghcm.codes import Code

@@ -4,8 +4,6 @@ made of others: `f with { bytes: 0 }`, `f.only(ts, src)`, `f.without(label)`, `j
 Paths into the JSON are no part of a type, so that a call of `json_to` carries them as text beside the type.
 """
 
-from __future__ import annotations
-
 from ghcm.codes import Code
 from ghcm.errors import Reported, attempt, both, suggest
 from ghcm.expr import Call, Expr, Get, Literal, MakeStruct, complete

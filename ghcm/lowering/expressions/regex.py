@@ -5,8 +5,6 @@ classes and `.` are spelt out in ASCII, groups capture nothing, and every `$` th
 matches nothing itself.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 _CLASSES = {"d": "0-9", "w": "0-9A-Za-z_", "s": r"\t-\r "}

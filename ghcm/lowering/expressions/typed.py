@@ -4,8 +4,6 @@ A mistake is reported and raised, and caught where other parts can still be chec
 What is known not to be null comes with the scope; conversions become explicit calls.
 """
 
-from __future__ import annotations
-
 from typing import assert_never
 
 from ghcm import types

@@ -2,8 +2,6 @@
 check of what comes from outside.
 """
 
-from __future__ import annotations
-
 from functools import reduce
 
 from ghcm import types

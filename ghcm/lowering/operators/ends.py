@@ -1,7 +1,5 @@
 """Ends: `to`, `publish`, `reply`; what a published call carries, checked against the called unit; circles of calls."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace

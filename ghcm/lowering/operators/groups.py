@@ -3,8 +3,6 @@
 A reducer is proved, claimed, or ordered; anything else would give what the order of processing gives.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ghcm.codes import Code

@@ -1,7 +1,5 @@
 """What gives collections besides sources: `read` of a sink or table, and `as` and `union`, which take raw ones."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ghcm.codes import Code

@@ -3,8 +3,6 @@
 The condition `(before, after) => after.count() == before.count()` compares totals of two collections.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import cast
 

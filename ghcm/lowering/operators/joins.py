@@ -2,8 +2,6 @@
 ends, streams with tables.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ghcm.codes import Code

@@ -5,8 +5,6 @@ as text is small enough. So equal records are in it or out of it together, and n
 count by their length; maps, decimals and the window do not count.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Sources: where records come from. Those of a format stay raw until `as` says what they are."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

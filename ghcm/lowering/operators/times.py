@@ -1,7 +1,5 @@
 """Event time and windows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from ghcm.codes import Code

@@ -4,8 +4,6 @@ Types are left out where they follow from the parts; elsewhere they are written:
 `@timestamp "..."` types a literal. Parameters of the unit are `$name`. Signs bind as in the text language.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from typing import cast
 

@@ -3,8 +3,6 @@
 Driven by `ghcm.spg.forms`, so an operation needs no line here to print and parse.
 """
 
-from __future__ import annotations
-
 from enum import Enum
 from typing import Any, assert_never, cast, get_args
 

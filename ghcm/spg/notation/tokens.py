@@ -3,8 +3,6 @@
 Knows nothing of what the tokens mean. Line ends count only where the reader of programs asks for them.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

@@ -10,8 +10,6 @@ themselves.
 A record's name, its fields' paths and the tags by which a field is there are kept, though types are equal without them.
 """
 
-from __future__ import annotations
-
 import base64
 import math
 from collections.abc import Mapping

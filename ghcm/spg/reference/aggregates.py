@@ -6,8 +6,6 @@ first one among the 52 bits behind them. The hash is the first 64 bits of MD5 ov
 bytes as hexadecimal digits, whole numbers and timestamps (microseconds, days) in decimal, `true` and `false`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ may change in the middle, Parquet and Arrow as JSON of the same content; as stri
 Of a file that still grows the records that are whole are there, since the next byte may go on with the rest.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import re

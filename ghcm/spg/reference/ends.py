@@ -2,8 +2,6 @@
 were given; writes, replies and publish policies.
 """
 
-from __future__ import annotations
-
 import glob
 import gzip
 import os

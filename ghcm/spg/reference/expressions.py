@@ -4,8 +4,6 @@ Arguments are evaluated from left to right, all of them before nulls are looked 
 `if` leave some out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import assert_never, cast
 

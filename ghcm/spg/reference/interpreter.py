@@ -4,8 +4,6 @@ Inputs come one after the other in the order in which a task names them; that or
 which of several records of a key is the last. Engines may interleave inputs otherwise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

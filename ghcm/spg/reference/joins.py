@@ -1,7 +1,5 @@
 """Joins in the reference: every left record is held against every right record of its keys."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import cast
 

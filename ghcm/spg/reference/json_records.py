@@ -4,8 +4,6 @@ of the same content.
 Of unions that come from outside each has all the fields of the record that its tag names.
 """
 
-from __future__ import annotations
-
 import base64
 import decimal
 import json

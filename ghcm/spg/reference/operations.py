@@ -2,8 +2,6 @@
 groups and whole inputs: reductions and aggregations by key, lists, counts, orders.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, assert_never, cast

@@ -3,8 +3,6 @@
 Null is least, NaN equals itself and is greatest, -0.0 = 0.0, strings go by code point, structs and lists part by part.
 """
 
-from __future__ import annotations
-
 import math
 from typing import assert_never, cast
 

@@ -4,8 +4,6 @@ checked.
 A function by batch is called with a table of one record at a time.
 """
 
-from __future__ import annotations
-
 import decimal
 import enum
 import importlib

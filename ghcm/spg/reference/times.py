@@ -1,7 +1,5 @@
 """Sessions, and idle partitions: how far the watermark of each is when a record comes, as the script says."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast

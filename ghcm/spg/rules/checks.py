@@ -4,8 +4,6 @@ functions, values of literals), a task with its surroundings, and comparisons of
 Reads the types that stand on the nodes; it infers nothing and evaluates nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal as Number

@@ -3,8 +3,6 @@
 The step of an iteration is a graph, which `ghcm.spg.verify` looks into.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import assert_never

@@ -4,8 +4,6 @@ They say what must hold of a finished graph, however it was built; `ghcm.lowerin
 own words.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import assert_never

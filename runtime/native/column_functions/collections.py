@@ -3,8 +3,6 @@
 Maps are lists of structs `key` and `value`, each key once.
 """
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 import polars as pl

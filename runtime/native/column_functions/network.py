@@ -4,8 +4,6 @@ IPv4 is arithmetic of columns. IPv6 does not fit a column of numbers: each diffe
 the row form; where a subnet or a prefix is a column too, its records go by rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import polars as pl

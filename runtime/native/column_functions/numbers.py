@@ -1,7 +1,5 @@
 """Arithmetic, comparison and conversion in generated columnar code: values, and masks of the records that fail."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from ghcm.runtime.native.columns import decimal, units

@@ -1,7 +1,5 @@
 """Strings, regular expressions, bytes and their texts in generated columnar code: values, and masks of what fails."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from ghcm.functions.strings import LONGEST_TEXT

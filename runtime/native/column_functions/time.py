@@ -2,8 +2,6 @@
 8601. What is read is null where the text is no such moment; the mask is made of that.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import polars as pl

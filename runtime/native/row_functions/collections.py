@@ -1,7 +1,5 @@
 """Lists and maps in generated row code."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal

@@ -2,8 +2,6 @@
 spells it, with the indices of its fields.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """IP addresses in generated row code."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from socket import AF_INET, AF_INET6, inet_ntoa, inet_pton
 from typing import TypeAlias

@@ -1,7 +1,5 @@
 """Arithmetic, comparison and conversion in generated row code."""
 
-from __future__ import annotations
-
 import re
 from decimal import ROUND_HALF_UP, Context, Decimal
 from math import isfinite, isnan

@@ -1,7 +1,5 @@
 """Strings, regular expressions, bytes and their texts in generated row code, which compiles patterns itself."""
 
-from __future__ import annotations
-
 import re
 from base64 import b64decode
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Time in generated row code: the calendar, numbers of seconds, and moments as text by patterns and by ISO 8601."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta

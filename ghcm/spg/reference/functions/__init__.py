@@ -4,8 +4,6 @@ Modules are named as those of the table; `texts` has the meanings of `strings`, 
 and `coalesce` do not evaluate all of their arguments and stand in `ghcm.spg.reference.expressions`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import cast
 

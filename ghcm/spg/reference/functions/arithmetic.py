@@ -1,7 +1,5 @@
 """The meanings of the functions of arithmetic."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The meanings of the functions of lists and maps."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """The meanings of the functions of conversion."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any, assert_never

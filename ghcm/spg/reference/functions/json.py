@@ -1,7 +1,5 @@
 """The meanings of the functions of JSON texts."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

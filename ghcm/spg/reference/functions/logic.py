@@ -1,7 +1,5 @@
 """The meanings of the functions of comparison, three-valued logic and nulls."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a meaning is: a function of canonical values, told their types; `Failed` where the record fails."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal as Number

@@ -1,7 +1,5 @@
 """The meanings of the functions of IP addresses."""
 
-from __future__ import annotations
-
 from ghcm.functions import Failure
 from ghcm.spg.reference.functions.meaning import Meaning, Types, fail
 from ghcm.values.texts import Address, Subnet, address_text, parse_address, parse_subnet

@@ -1,7 +1,5 @@
 """The meanings of the functions of strings, regular expressions, bytes as texts, and hashes."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

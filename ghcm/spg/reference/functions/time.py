@@ -1,7 +1,5 @@
 """The meanings of the functions of time, by Python's own calendar."""
 
-from __future__ import annotations
-
 import calendar
 import math
 import re
