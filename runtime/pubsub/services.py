@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import psutil
 import redis
@@ -27,6 +27,7 @@ from kafka.errors import KafkaError
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub.embedded import embedded_command
+from ghcm.runtime.pubsub.redis_connection import commands, open_client
 
 ADDRESSES = {"kafka": "127.0.0.1:{}", "redis": "redis://127.0.0.1:{}/0"}
 """Where clients find them, in the order in which they are stopped."""
@@ -98,6 +99,8 @@ def _started(folder: Path, name: str, port: int, told: Told) -> Record:
         told(name)
         files: list[Any] = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]
         files += [(os.POSIX_SPAWN_DUP2, file.fileno(), number) for number in (1, 2)]
+        # Whatever this process has inherited, a lock maybe, is not to be held as long as the service runs.
+        files += [(os.POSIX_SPAWN_CLOSE, int(each)) for each in os.listdir("/dev/fd") if int(each) > 2]
         pid = os.posix_spawn(command[0], command, os.environ, file_actions=files, setsid=True)
     return {"port": port, "pid": pid, "started": psutil.Process(pid).create_time()}
 
@@ -125,8 +128,9 @@ def _fetched(told: Told) -> Path:
         line = [_java(), *_NO_WAITING, "-jar", *map(str, ivy), *(("-settings", str(own)) if own.exists() else ())]
         line += ["-cache", f"{work}/ivy", "-ivy", str(_SETTINGS.with_suffix(".xml")), "-confs", "default"]
         line += ["-retrieve", f"{work}/jars/[artifact]-[revision].[ext]"]
+        said: list[str] = []
         for _ in range(3):  # what has come once is not asked for again
-            said: list[str] = []
+            said.clear()
             with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
                 for each in process.stdout or ():
                     said.append(each.strip())
@@ -164,10 +168,10 @@ def _await(folder: Path, name: str, record: Record) -> None:
         with suppress(redis.RedisError, KafkaError, OSError):
             socket.create_connection(("127.0.0.1", record["port"]), 1).close()
             if name == "kafka":
-                KafkaAdminClient(bootstrap_servers=address, bootstrap_timeout_ms=500).close()
+                cast("Any", KafkaAdminClient)(bootstrap_servers=address, bootstrap_timeout_ms=500).close()
                 return
-            with redis.Redis.from_url(str(address), socket_timeout=1) as client:
-                client.ping()
+            with open_client(str(address)) as client:
+                commands(client).ping()
                 return
         dead = _process(record) is None
         if dead or time.monotonic() > end:
