@@ -3,7 +3,7 @@
 import csv
 import os
 import shutil
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,12 @@ from pyspark.sql import types as T
 
 from ghcm.codegen.spark.library.job import Job, Written, refusal
 from ghcm.codegen.spark.library.sql import named, quoted
-from ghcm.codegen.spark.library.types import columns_of, from_arrow, plain_columns, record_type
+from ghcm.codegen.spark.library.texts import as_texts
+from ghcm.codegen.spark.library.types import columns_of, record_type
 from ghcm.errors import GhcmError
 from ghcm.tables.delta import DeltaTable
 from ghcm.tables.plain import PlainTable
 from ghcm.tables.versions import STAGING, DataFile, explained, safe_name
-from ghcm.values import cell_writer, compact, own_writer
 
 
 def table_at(
@@ -110,27 +110,6 @@ def write_files(rows: DataFrame, target: str, element: T.DataType, format: str, 
         texts = texts.selectExpr(named(f"coalesce({quoted(names[0])}, '')", names[0]))
     spaces: dict[str, Any] = {"ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False}
     texts.write.csv(target, header=True, sep=separator, escape='"', emptyValue='""', nullValue="", **spaces)
-
-
-def as_texts(rows: DataFrame, element: T.DataType, format: str) -> DataFrame:
-    """The lines of rows in a JSON file, or their cells in a CSV file, as Python writes them: Java has other digits."""
-    record = record_type(element)
-    row_of, to_json, cells = from_arrow(record), own_writer(record), [cell_writer(part.type) for part in record.fields]
-    names = ["value"] if format == "json" else list(record.names)
-
-    def write(batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow
-
-        for batch in batches:
-            taken = [row_of(row) for row in batch.column(0).to_pylist(maps_as_pydicts="strict")]
-            if format == "json":
-                texts: list[list[str | None]] = [[compact(to_json(row)) for row in taken]]
-            else:
-                texts = [[text(row[index]) for row in taken] for index, text in enumerate(cells)]
-            yield pyarrow.record_batch([pyarrow.array(each, pyarrow.string()) for each in texts], names=names)
-
-    schema = T.StructType([T.StructField(name, T.StringType()) for name in names])
-    return rows.selectExpr(named(plain_columns(element), "@row")).mapInArrow(write, schema)
 
 
 def count_rows(path: str, format: str, separator: str) -> int:
