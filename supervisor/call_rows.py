@@ -87,7 +87,8 @@ def as_csv(columns: Sequence[str], rows: Sequence[Any]) -> str:
     writer = csv.writer(text)
     writer.writerow(columns)
     for row in rows:
-        writer.writerow([cell(row[name]) if isinstance(row, dict) else cell(row) for name in columns])
+        parts = cast("dict[str, object]", row) if isinstance(row, dict) else dict.fromkeys(columns, row)
+        writer.writerow([cell(parts[name]) for name in columns])
     return text.getvalue()
 
 

@@ -156,17 +156,18 @@ class DeltaTable:
         said = {"ghcm": __version__, "ghcm.version": version, "ghcm.writer": writer, "ghcm.rows": str(rows)}
         done = library.Transaction(series, number, now_us() // 1000)
         properties = library.CommitProperties(custom_metadata=said, app_transactions=[done])
-        for left in reversed(range(_TRIES)):
-            if (found := self.committed(version)) is not None:
-                return found
+        left = _TRIES
+        while (found := self.committed(version)) is None:
             try:
                 before, last = self._commit(version, mode, staged, files, properties)
-                break
             except library.exceptions.CommitFailedError:  # another was faster
+                left -= 1
                 if not left:
                     raise
-        self.untidy = before // _MANY != last // _MANY
-        return Version(version, rows, now_us(), (), mode != "append", last)
+            else:
+                self.untidy = before // _MANY != last // _MANY
+                return Version(version, rows, now_us(), (), mode != "append", last)
+        return found
 
     def discard(self, version: str, files: Sequence[DataFile]) -> None:
         """Drop what an interrupted `publish` has left of a version that is not committed."""
@@ -210,7 +211,7 @@ class DeltaTable:
         return before, table.version()
 
     def _add(self, table: Any, mode: str, staged: Path, files: Sequence[DataFile], properties: Any) -> None:
-        library, adds = deltalake(), []
+        library, adds = deltalake(), list[Any]()
         for file in files:
             target = self.path / file.name
             link(staged / file.name, target)
@@ -279,7 +280,8 @@ def _commit(log: Path, number: int) -> Version | None:
     """The version in a file of the log; None where it changes no data."""
     lines = (log / f"{number:020d}.json").read_text(encoding="utf-8").splitlines()
     actions = [cast("dict[str, Any]", json.loads(line)) for line in lines if line]
-    said: dict[str, Any] = next((action["commitInfo"] for action in actions if "commitInfo" in action), {})
+    infos: list[dict[str, Any]] = [action["commitInfo"] for action in actions if "commitInfo" in action]
+    said = infos[0] if infos else dict[str, Any]()
     added = [each for action in actions if (each := action.get("add")) and each["dataChange"]]
     gone = any(each["dataChange"] for action in actions if (each := action.get("remove")))
     if not (added or gone or "ghcm.version" in said):
@@ -315,7 +317,7 @@ def missing_columns(path: Path, table: Any, wanted: Any) -> list[Any]:
     """The columns of a wanted schema that the schema of a table lacks. GhcmError where they differ in more than columns
     that may be null.
     """
-    found, missing = {field.name: field for field in table.fields}, []
+    found, missing = {field.name: field for field in table.fields}, list[Any]()
     for field in wanted.fields:
         old, name = found.pop(field.name, None), field.name
         if old is None and not field.nullable:

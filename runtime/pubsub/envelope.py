@@ -281,7 +281,7 @@ def _reader(expected: Any) -> Reader:
     if expected is State:
         return _read_state
     if expected in (SinkVersion, Failed):
-        return lambda value, name, kind: _read(expected, _object(value, name, kind), name)
+        return partial(_read_part, cast("type[SinkVersion]", expected))
     if expected is SourceLine:
         return _read_place
     if get_origin(expected) is Mapping:
@@ -290,6 +290,10 @@ def _reader(expected: Any) -> Reader:
             each: inner(item, f"{name}.{each}", kind) for each, item in _object(value, name, kind).items()
         }
     return partial(_read_plain, expected)
+
+
+def _read_part(part: type[Part], value: object, name: str, kind: str) -> Part:
+    return _read(part, _object(value, name, kind), name)
 
 
 def _read_plain(expected: type, value: object, name: str, kind: str) -> object:
