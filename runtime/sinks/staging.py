@@ -25,8 +25,9 @@ class Staging:
 
     def __init__(self, table: Path, writer: str) -> None:
         self._parent, self._writer = table / STAGING, writer
+        self._parent.mkdir(parents=True, exist_ok=True)
         self.folder = self._parent / f"{_opened(writer)}{uuid.uuid4().hex}"
-        self.folder.mkdir(parents=True)
+        self.folder.mkdir()
 
     def prepare(self, version: str, files: Sequence[DataFile]) -> None:
         """Make the files durable as this version; the staging is empty again afterwards."""
