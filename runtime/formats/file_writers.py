@@ -54,14 +54,14 @@ def _as_rows(rows: Sequence[Row] | pl.DataFrame, columns: Struct) -> Sequence[Ro
 class _ParquetWriter:
     def __init__(self, path: Path, columns: Struct) -> None:
         self._columns = columns
-        schema = to_arrow(columns_of([], _types(columns)), columns).schema
+        schema = to_arrow(columns_of([], _types(columns)), columns, stored=True).schema
         self._file = pq.ParquetWriter(path, schema, compression="zstd")
         self._rows: list[Row] = []
 
     def write(self, rows: Sequence[Row] | pl.DataFrame) -> None:
         if isinstance(rows, pl.DataFrame):
             self._flush()
-            self._file.write_table(to_arrow(rows, self._columns))
+            self._file.write_table(to_arrow(rows, self._columns, stored=True))
             return
         self._rows.extend(rows)
         if len(self._rows) >= _GROUP_ROWS:
@@ -74,7 +74,7 @@ class _ParquetWriter:
     def _flush(self) -> None:
         if self._rows:
             rows, self._rows = self._rows, []
-            self._file.write_table(to_arrow(columns_of(rows, _types(self._columns)), self._columns))
+            self._file.write_table(to_arrow(columns_of(rows, _types(self._columns)), self._columns, stored=True))
 
 
 class _JsonWriter:

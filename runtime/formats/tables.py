@@ -104,10 +104,10 @@ def _is_exact(found: Any, field: Field) -> bool:
             return False
 
 
-def to_arrow(frame: pl.DataFrame, columns: Struct) -> pa.Table:
-    """The columns of the frame as an Arrow table, of the types that Delta tables hold."""
-    arrays = [_to_array(frame[field.name], field.type) for field in columns.fields]
-    fields = [(field.name, arrow_type(field.type, stored=True)) for field in columns.fields]
+def to_arrow(frame: pl.DataFrame, columns: Struct, *, stored: bool = False) -> pa.Table:
+    """The columns of the frame as an Arrow table; `stored`: of the types that Delta tables hold."""
+    arrays = [_to_array(frame[field.name], field.type, stored) for field in columns.fields]
+    fields = [(field.name, arrow_type(field.type, stored=stored)) for field in columns.fields]
     return pa.table(arrays, schema=pa.schema(fields))
 
 
@@ -157,10 +157,10 @@ def _lacks(column: Any, type_: Type) -> bool:
     return any((part.null_count and not is_nullable(each)) or _lacks(part, each) for part, each in parts)
 
 
-def _to_array(series: pl.Series, type_: Type) -> pa.Array[Any]:
+def _to_array(series: pl.Series, type_: Type, stored: bool) -> pa.Array[Any]:
     if _has_map(type_):  # Arrow casts maps to lists, but not back
-        return pa.array([_plain(value, type_) for value in values(series, type_)], arrow_type(type_, stored=True))
-    return series.to_arrow().cast(arrow_type(type_, stored=True))
+        return pa.array([_plain(value, type_) for value in values(series, type_)], arrow_type(type_, stored=stored))
+    return series.to_arrow().cast(arrow_type(type_, stored=stored))
 
 
 def _has_map(type_: Type) -> bool:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+from datetime import timedelta
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.data.columns import Row
-from ghcm.runtime.formats.tables import conform
+from ghcm.runtime.data.columns import Row, columns_of
+from ghcm.runtime.formats.tables import conform, to_arrow
 from ghcm.runtime.sources.files import FilesSource
 from ghcm.spg.connectors import Files, Format
-from ghcm.types import Field, Float, Int, List, Map, Nullable, String, Struct, Type
+from ghcm.types import Duration, Field, Float, Int, List, Map, Nullable, String, Struct, Type
 from tests.laws.table_files import FORMS, NESTED, PLAIN, nested_table, plain_table, write
 from tests.unit.runtime.formats.decoding import by_reference, drain
 
@@ -88,3 +89,10 @@ def test_nulls_inside_of_a_column_are_refused(
     assert conform(pa.table({"x": pa.array(fitting, arrow)}), columns, "f").height == len(fitting)
     with pytest.raises(GhcmError, match='"f" has nulls inside column "x"'):
         conform(pa.table({"x": pa.array([*fitting, unfit], arrow)}), columns, "f")
+
+
+def test_functions_get_durations_and_delta_tables_get_integers() -> None:
+    columns = Struct((Field("waited", Duration()),))
+    frame = columns_of([(-(2**63),)], [("waited", Duration())])
+    assert to_arrow(frame, columns)["waited"].to_pylist() == [timedelta(microseconds=-(2**63))]
+    assert to_arrow(frame, columns, stored=True)["waited"].to_pylist() == [-(2**63)]
