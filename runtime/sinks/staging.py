@@ -18,6 +18,7 @@ Table: TypeAlias = DeltaTable | PlainTable
 """A folder whose files are a table."""
 
 _FORGOTTEN_SECONDS = 24 * 3600
+_OPEN = ".open-"
 
 
 class Staging:
@@ -63,7 +64,7 @@ def recover(table: Table, writer: str, keep: Collection[str], living: Path | Non
     """
     staging = table.path / STAGING
     for folder in [each for each in staging.glob("*") if each != living and each.name not in KEPT]:
-        note = read_note(folder)
+        note = None if folder.name.startswith(_OPEN) else read_note(folder)  # one may have died before the renaming
         if note is None:
             with suppress(FileNotFoundError):
                 if folder.name.startswith(_opened(writer)) or time.time() - folder.stat().st_mtime > _FORGOTTEN_SECONDS:
@@ -74,4 +75,4 @@ def recover(table: Table, writer: str, keep: Collection[str], living: Path | Non
 
 def _opened(writer: str) -> str:
     """How the folders begin that a writer fills; a writer lives once at a time."""
-    return f".open-{hashlib.md5(writer.encode(), usedforsecurity=False).hexdigest()}-"
+    return f"{_OPEN}{hashlib.md5(writer.encode(), usedforsecurity=False).hexdigest()}-"
