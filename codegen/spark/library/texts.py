@@ -6,7 +6,6 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from ghcm import types as ours
 from ghcm.codegen.spark.library.sql import (
     MOMENT,
     decimal_text,
@@ -27,13 +26,14 @@ from ghcm.codegen.spark.library.types import (
     type_of,
     whole_record,
 )
+from ghcm.types import Duration, Float, Struct, parts
 from ghcm.values import cell_writer, compact, own_writer
 
 
 def as_texts(rows: DataFrame, element: T.DataType, format: str) -> DataFrame:
     """The lines of rows in a JSON file, or their cells in a CSV file."""
     type_ = columns_of(element)
-    if any(isinstance(each, ours.Float | ours.Duration) for each in ours.parts(record_type(element))):
+    if any(isinstance(each, Float | Duration) for each in parts(record_type(element))):
         return in_python(rows, element, format)  # Java writes other digits, and more of them
     if format == "csv":
         return rows.selectExpr(*(named(csv_text(quoted(each.name), each.dataType), each.name) for each in type_.fields))
@@ -85,7 +85,7 @@ def json_form(value: str, type_: T.DataType) -> str:
 
 def has_cases(type_: T.DataType) -> bool:
     """Whether a union whose records have different fields is in a type."""
-    return any(isinstance(each, ours.Struct) and each.cases for each in ours.parts(type_of(type_)))
+    return any(isinstance(each, Struct) and each.cases for each in parts(type_of(type_)))
 
 
 def own_json(value: str, type_: T.DataType) -> str:
