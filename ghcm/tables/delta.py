@@ -44,6 +44,7 @@ from ghcm.version import __version__
 _log = logging.getLogger(__name__)
 
 _CONFIGURATION = {
+    "delta.checkpointInterval": "25",
     "delta.logRetentionDuration": "interval 1 hour",
     "delta.deletedFileRetentionDuration": "interval 1 hour",
     "delta.setTransactionRetentionDuration": "interval 7 days",
@@ -183,6 +184,7 @@ class DeltaTable:
                 table = library.DeltaTable(str(self.path))
                 if len(table.file_uris()) > _MANY:
                     table.optimize.compact(target_size=_FILE_BYTES, writer_properties=packed)
+                table.cleanup_metadata()
                 table.vacuum(retention_hours=1, dry_run=False, enforce_retention_duration=False, full=True)
         except (library.exceptions.DeltaError, OSError) as error:  # the next one does it
             _log.info("%s: small files stay: %s", self.path, error)
@@ -197,7 +199,7 @@ class DeltaTable:
         compaction and a replacement, or two compactions, are in each other's way.
         """
         with nullcontext() if mode == "append" else alone(self.path):
-            table = self._open()
+            table = self._table if mode == "append" and self._table else self._open()
             before = table.version()
             if mode == "upsert" and files:
                 rows = last_of_each([staged / file.name for file in files], self._key, self._merged(version))
@@ -222,7 +224,9 @@ class DeltaTable:
         sync(self.path)
         schema = self._schema() if mode == "replace" else table.schema()
         how = "overwrite" if mode == "replace" else "append"
-        table.create_write_transaction(adds, how, schema, partition_by=[], commit_properties=properties)
+        table.create_write_transaction(
+            adds, how, schema, partition_by=[], commit_properties=properties, post_commithook_properties=_afterwards()
+        )
 
     def _merge(self, table: Any, rows: Any, properties: Any) -> None:
         assert self._columns is not None
@@ -236,6 +240,7 @@ class DeltaTable:
             target_alias="old",
             writer_properties=deltalake().WriterProperties(compression="ZSTD"),
             commit_properties=properties,
+            post_commithook_properties=_afterwards(),
         )
         merging.when_matched_update(columns).when_not_matched_insert(columns).execute()
 
@@ -274,6 +279,11 @@ class DeltaTable:
         if found is None:
             raise no_version(self.path, version)
         return found
+
+
+def _afterwards() -> Any:
+    """What follows a commit at once: `tidy` cleans the log up, which takes as long as the commit itself."""
+    return deltalake().PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
 
 
 def _commit(log: Path, number: int) -> Version | None:

@@ -10,6 +10,7 @@ Files come in by one call each, complete. Other tools may find a version of seve
 beside what it replaces; readers here see a version when all its files are there, and of what was replaced nothing.
 """
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -28,6 +29,7 @@ from ghcm.tables.versions import (
     now_us,
     plain_files,
     safe_name,
+    series_of,
 )
 
 _NAME = re.compile(r"(part|whole)-([0-9]{16})-(.+)-([0-9]{5})-of-([0-9]{5})-([0-9]+)[.][a-z]+")
@@ -40,6 +42,7 @@ class PlainTable:
         self.path = path
         self._staging = path / STAGING
         self._kept = self._staging / KEPT[0]
+        self._done: dict[str, int] = {}
 
     @property
     def foreign(self) -> bool:
@@ -54,7 +57,8 @@ class PlainTable:
         return reversed(self.commits())
 
     def committed(self, version: str) -> Version | None:
-        return next((each for each in self.commits() if each.version == version), None)
+        files = {name: str((folder / name).relative_to(self.path)) for folder, name in self._of(version)}
+        return next(iter(_versions(files)), None)
 
     def live(self, version: str | None = None) -> list[DataFile]:
         if version is None and self.foreign:
@@ -76,26 +80,33 @@ class PlainTable:
 
     def publish(self, version: str, mode: str, staged: Path, files: Sequence[DataFile], writer: str) -> Version:
         with alone(self.path):
-            if (done := self.committed(version)) is not None:
-                return done
-            self.discard(version, files)
+            series, number = series_of(version)
+            if self._done.get(series, number) >= number:  # this process does not know that nobody has published it
+                if (done := self.committed(version)) is not None:
+                    return done
+                self.discard(version, files)
             kind, time, count = "whole" if mode == "replace" else "part", now_us(), len(files)
             for at, file in enumerate(files):
-                number = f"{at:05d}-of-{count:05d}-{file.rows}{Path(file.name).suffix}"
-                name = f"{kind}-{time:016d}-{safe_name(version)}-{number}"
+                ending = f"{at:05d}-of-{count:05d}-{file.rows}{Path(file.name).suffix}"
+                name = f"{kind}-{time:016d}-{safe_name(version)}-{ending}"
                 if mode == "replace":
                     link(staged / file.name, self._kept / name)
                 link(staged / file.name, self.path / name)
             sync(self.path)
             if mode == "replace":
                 self._retire(time)
+            self._done[series] = number
             return Version(version, sum(file.rows for file in files), time, (), mode == "replace", time)
 
     def discard(self, version: str, files: Sequence[DataFile]) -> None:
-        for folder in (self.path, self._kept):
-            for name in plain_files(folder):
-                if (found := _NAME.fullmatch(name)) and unquote(found[3]) == version:
-                    (folder / name).unlink()
+        for folder, name in self._of(version):
+            (folder / name).unlink()
+
+    def _of(self, version: str) -> list[tuple[Path, str]]:
+        """The files of a version, complete or not, and in which folder each is."""
+        part, folders = f"-{safe_name(version)}-", [each for each in (self._kept, self.path) if each.is_dir()]
+        near = ((folder, name) for folder in folders for name in os.listdir(folder) if part in name)
+        return [(folder, name) for folder, name in near if (it := _NAME.fullmatch(name)) and unquote(it[3]) == version]
 
     def _retire(self, time: int) -> None:
         """Move what was replaced at this moment out of sight, and drop what was replaced long ago."""

@@ -81,9 +81,11 @@ def series_of(version: str) -> tuple[str, int]:
 
 def plain_files(path: Path) -> list[str]:
     """The names of the files in a folder that are not hidden, in order."""
-    if not path.is_dir():
+    try:
+        with os.scandir(path) as entries:
+            return sorted(each.name for each in entries if each.name[0] not in "_." and each.is_file())
+    except (FileNotFoundError, NotADirectoryError):
         return []
-    return sorted(name for name in os.listdir(path) if name[0] not in "_." and (path / name).is_file())
 
 
 def safe_name(version: str) -> str:

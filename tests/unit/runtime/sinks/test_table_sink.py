@@ -176,6 +176,19 @@ def test_dropping_a_version_leaves_others_of_a_similar_name(tmp_path: Path) -> N
     assert rows(tmp_path) == [("kept", 1)]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_version_that_is_prepared_again_is_not_committed_again(kind: str, tmp_path: Path) -> None:
+    first, second = (f"job-main-out-{number:010d}-1f2e3d4c" for number in (1, 2))
+    for versions in (first, second, first, "call", "call"), (second, first, "call"):
+        writer = table(tmp_path, connector=KINDS[kind])
+        for version in versions:
+            writer.write([(version, 1)])
+            writer.prepare(version)
+            writer.commit(version)
+        writer.close()
+    assert rows(tmp_path, connector=KINDS[kind]) == [(first, 1), (second, 1), ("call", 1)]
+
+
 def test_recovery_leaves_the_living_alone(tmp_path: Path) -> None:
     living = table(tmp_path, "job-1/t")
     living.write([("a", 1)])
