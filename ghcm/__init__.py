@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         session,
         sliding,
         socket,
+        sql,
         tumbling,
         union,
     )
@@ -87,6 +88,7 @@ __all__ = [
     "session",
     "sliding",
     "socket",
+    "sql",
     "try_",
     "tumbling",
     "union",

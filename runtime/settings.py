@@ -3,7 +3,7 @@ command line.
 
 Later ones win: file, then `GHCM_*` variables, then arguments. Names follow the file: `[http] port` is
 `GHCM_HTTP_PORT`, `commit_interval` is `GHCM_COMMIT_INTERVAL`. A program names connections, never a password; the
-Redis URL may hold one and is never printed.
+URLs of Redis and of databases may hold one and are never printed.
 """
 
 import os
@@ -11,7 +11,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated, cast, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
@@ -92,6 +92,8 @@ class Settings(BaseModel):
     model_config = _STRICT
     state: Path = Path(".ghcm")
     redis: Annotated[str, BeforeValidator(_redis), Field(repr=False)] = EMBEDDED
+    sql: Annotated[dict[str, str], Field(repr=False)] = {}
+    """URLs of databases by the names that programs use; `${NAME}` in one stands for a variable of the environment."""
     commit_interval: Seconds = 1.0
     call_timeout: Seconds = 3600.0
     """How long a call without a deadline of its own may take; one over HTTP to a stream unit a minute at most."""
@@ -109,7 +111,8 @@ class Settings(BaseModel):
     def shown(self) -> dict[str, object]:
         """The settings as they may be printed."""
         settings: dict[str, object] = self.model_dump(mode="json")
-        return settings | {"redis": self.redis if self.embedded else shown(self.redis)}
+        settings["redis"] = self.redis if self.embedded else shown(self.redis)
+        return settings | {"sql": {name: shown(url) for name, url in self.sql.items()}}
 
 
 def load_settings(
@@ -157,7 +160,7 @@ def _from_environment(variables: Mapping[str, str]) -> dict[str, object]:
     found: dict[str, object] = {}
     for name, field in Settings.model_fields.items():
         inner = field.annotation
-        if isinstance(inner, type) and issubclass(inner, BaseModel):
+        if get_origin(inner) is dict or (isinstance(inner, type) and issubclass(inner, BaseModel)):
             prefix = f"GHCM_{name.upper()}_"
             table = {
                 key.removeprefix(prefix).lower(): text for key, text in variables.items() if key.startswith(prefix)
@@ -199,7 +202,7 @@ def _line(error: ErrorDetails, sources: list[tuple[str, dict[str, object]]]) -> 
     path = tuple(str(part) for part in error["loc"])
     source = next((name for name, values in sources if _holds(values, path)), "the settings")
     name = f"GHCM_{'_'.join(path).upper()}" if source == "the environment" else ".".join(path)
-    found = "" if path == ("redis",) else f"; found {error['input']!r}"
+    found = "" if path[0] in ("redis", "sql") else f"; found {error['input']!r}"
     expected = error["msg"].removeprefix("Value error, ")
     if error["type"] == "extra_forbidden":
         expected, found = "there is no such setting", ""

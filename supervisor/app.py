@@ -210,7 +210,7 @@ class Supervisor:
     def _connections_at(self, base: Path) -> Connections:
         found = self._bases.get(base)
         if found is None:
-            found = self._bases[base] = Connections(base, self.url)
+            found = self._bases[base] = Connections(base, self.url, sql=self.settings.sql)
             self._closing.push_async_callback(found.aclose)
         return found
 

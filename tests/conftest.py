@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import kafka_server
+from tests.postgres_server import PostgresServer, new_database, shared_postgres, stop_shared_postgres
 from tests.redis_server import RedisServer, shared_server, stop_shared_server
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -70,12 +71,29 @@ def shared() -> Path:
 def _end_redis() -> Iterator[None]:
     yield
     stop_shared_server()
+    stop_shared_postgres()
 
 
 @pytest.fixture(scope="session")
 def redis_server() -> RedisServer:
     """The real Redis of this session."""
     return shared_server()
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> PostgresServer:
+    """The real PostgreSQL of this session."""
+    server = shared_postgres()
+    if server is None:
+        miss("PostgreSQL (Debian: apt-get install postgresql)")
+    return server
+
+
+@pytest.fixture
+def postgres(postgres_server: PostgresServer) -> Iterator[str]:
+    """The URL of a database that this test alone has."""
+    with new_database(postgres_server) as name:
+        yield postgres_server.url(name)
 
 
 Golden = Callable[[Path, str], None]

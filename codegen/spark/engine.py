@@ -10,7 +10,7 @@ from typing import assert_never
 from ghcm.codegen.backend import Artifact
 from ghcm.codegen.spark.job import generate
 from ghcm.codegen.spark.packing import PACKAGE, library_zip
-from ghcm.spg.connectors import SINKS, Connector, Files, Generate, Kafka, Memory, Socket, SourceConnector
+from ghcm.spg.connectors import SINKS, Connector, Files, Generate, Kafka, Memory, Socket, SourceConnector, SqlQuery
 from ghcm.spg.graph import Program, Sink, Task, Unit
 from ghcm.spg.ops import ArrivalTime, ReadSink, ReadTable, Source, To
 from ghcm.support import YES, Engine, Never, NotYet, Support
@@ -66,7 +66,7 @@ def _endless(connector: Connector) -> str:
             return "generates records without end"
         case Files() | Memory() | Generate():
             return ""
-        case Socket() | Kafka():
+        case Socket() | Kafka() | SqlQuery():
             return f"reads from {connector.word}"
         case _:
             assert_never(connector)

@@ -57,7 +57,7 @@ def run(  # noqa: PLR0913, PLR0917 - the options of a run, by name
     # The processes start while the program is compiled: they need nothing of it yet.
     with private_daemon(own, settings.redis, settings.http.host, settings.http.port) as daemon:
         bundle = bundled(program, own.path)
-        report = Report(bundle, own, directory.absolute(), json=json)
+        report = Report(bundle, own, directory.absolute(), settings.sql, json=json)
         report.begin(daemon.status(), embedded=settings.embedded)
         events = Events(daemon.control, _LOOK_SECONDS)
         paths = {"bundle": str(bundle.absolute()), "base": str(directory.absolute())}

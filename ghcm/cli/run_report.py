@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as json_text
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
@@ -34,12 +34,13 @@ if TYPE_CHECKING:
 class Report:
     """Of one run. What was in the sinks before it is not shown."""
 
-    def __init__(self, bundle: Path, state: StateDirectory, base: Path, *, json: bool) -> None:
+    def __init__(self, bundle: Path, state: StateDirectory, base: Path, sql: Mapping[str, str], *, json: bool) -> None:
         opened = Bundle.open(bundle)
         self.program = opened.program
         self._edited = opened.edited
         self._state = state
         self._base = base
+        self._sql = sql
         self._json = json
         self._sinks: Sinks | None = None
         self._totals: dict[str, int] = {}
@@ -55,7 +56,7 @@ class Report:
     def begin(self, status: dict[str, Any], *, embedded: bool) -> None:
         """Say what runs where."""
         self._url = status["url"]
-        self._sinks = Sinks(self.program, Connections(self._base, status["redis"], patience=1.0))
+        self._sinks = Sinks(self.program, Connections(self._base, status["redis"], patience=1.0, sql=self._sql))
         kept = self._sinks.skip_tables()
         if self._json:
             terminal.json_line({"event": "start", "program": self.program.name, **status})
@@ -242,7 +243,8 @@ def _json(rows: Iterable[tuple[object, ...]], columns: Struct) -> list[object]:
 def where(sink: Sink) -> str:
     """Where the rows of a sink are, for people."""
     kind, name = sink.connector.address
-    return name if kind == "files" else f"{kind} {name}" + (":<version>" if sink.mode is Mode.REPLACE else "")
+    versions = ":<version>" if kind == "redis" and sink.mode is Mode.REPLACE else ""
+    return name if kind == "files" else f"{kind} {name}{versions}"
 
 
 def first_reason(folder: Path) -> str:

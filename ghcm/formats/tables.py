@@ -102,22 +102,31 @@ def table_rows(
     except (ValueError, OverflowError):  # those that Python cannot hold fail alone
         rows = None
     for number in range(data.num_rows):
-        record: Json = None
         try:
-            record = _said(batch.slice(number, 1).to_pylist()[0] if rows is None else rows[number])
-            yield read(cast("dict[str, Json]", record)), None, None
+            record = said(batch.slice(number, 1).to_pylist()[0] if rows is None else rows[number])
         except (ValueError, OverflowError) as error:
-            text = json.dumps(_spelt(record), ensure_ascii=False, separators=(",", ":"))
-            yield None, "" if record is None else text, str(error)
+            yield None, "", str(error)
+        else:
+            yield read_row(cast("dict[str, Json]", record), read)
 
 
-def _said(value: Any) -> Json:
+def read_row(
+    record: dict[str, Json], read: Callable[[dict[str, Json]], Row]
+) -> tuple[Row | None, str | None, str | None]:
+    """A row as a record, or its JSON and why it is none."""
+    try:
+        return read(record), None, None
+    except (ValueError, OverflowError) as error:
+        return None, json.dumps(_spelt(record), ensure_ascii=False, separators=(",", ":")), str(error)
+
+
+def said(value: Any) -> Json:
     """A value as JSON says it; a NaN stays what it is."""
     match value:
         case dict():
-            return {str(name): _said(part) for name, part in cast("dict[object, object]", value).items()}
+            return {str(name): said(part) for name, part in cast("dict[object, object]", value).items()}
         case list() | tuple():
-            return [_said(part) for part in cast("list[object]", value)]
+            return [said(part) for part in cast("list[object]", value)]
         case bytes():
             return base64.b64encode(value).decode()
         case datetime() | date() | time():

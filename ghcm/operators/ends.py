@@ -98,6 +98,30 @@ SOURCES = (
         '{"number": 1, "time": "1970-01-01T00:01:00.000000Z"}',
     ),
     Operator(
+        "sql",
+        role=Role.SOURCE,
+        takes=(),
+        arguments=(
+            Argument("connection", "string"),
+            Argument("table", "string", required=False),
+            option("query", "string"),
+            option("split", "string"),
+            option("parts", "int"),
+        ),
+        gives="raw records, bounded",
+        meaning=(
+            "the rows of a table, or of a query, in the database of a connection that ghcm.toml names; a row is read "
+            "as the JSON object of the same content would be, whose fields are its columns. With split = a column of "
+            "numbers or times its range is read in parts (4 where parts does not say how many) at the same time, a "
+            "partition each. What the database holds is not to change until all of it is read: a restart goes on "
+            "behind the rows that it had read, in the order of split and of the primary key, or of all columns"
+        ),
+        exchange="none",
+        stateful=True,
+        failures=(Failure.BAD_RECORD,),
+        spark=NotYet("reads databases in stream units so far"),
+    ),
+    Operator(
         "kafka",
         role=Role.SOURCE,
         takes=(),

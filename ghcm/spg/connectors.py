@@ -166,10 +166,49 @@ class Redis:
         return "redis", self.place
 
 
-SourceConnector: TypeAlias = Files | Socket | Memory | Generate | Kafka
+@dataclass(frozen=True, slots=True)
+class Sql:
+    """A table of the database that a connection of that name leads to, with its schema before a dot where it is not the
+    usual one; a sink.
+    """
+
+    word: ClassVar[str] = "sql"
+    ends: ClassVar[bool] = True
+
+    connection: str
+    table: str
+
+    @property
+    def address(self) -> Address:
+        """See `Address`."""
+        return "sql", f"{self.connection} {self.table}"
+
+
+@dataclass(frozen=True, slots=True)
+class SqlQuery:
+    """The rows of a table or of a query ("select ...") in the database of a connection; the other one is empty. Read in
+    `parts` by ranges of the column `split`; all in one where it is empty.
+    """
+
+    word: ClassVar[str] = "sql"
+    ends: ClassVar[bool] = True
+
+    connection: str
+    table: str
+    query: str = ""
+    split: str = ""
+    parts: int = 1
+
+    @property
+    def address(self) -> Address:
+        """See `Address`."""
+        return "sql", f"{self.connection} {self.table or 'query'}"
+
+
+SourceConnector: TypeAlias = Files | Socket | Memory | Generate | Kafka | SqlQuery
 """What a source reads; the others are read through a sink."""
 
-Connector: TypeAlias = SourceConnector | Parquet | Redis
+Connector: TypeAlias = SourceConnector | Parquet | Redis | Sql
 
 
 def text_of(connector: Connector) -> str:
@@ -191,14 +230,14 @@ def text_of(connector: Connector) -> str:
 class AsSink:
     """What a connector is as a sink.
 
-    `make` gives it from its one argument of that name and a format. Its mode is the first of `modes` where none is
-    said; `why` it has no others. `key`: why it needs one in the modes that are `keyed`; in the others a key has no use.
-    `formats`: those that may be said, the first where none is. `locked`: a job that appends holds a lock in the folder.
-    `delta`: it is a Delta table, whose keys are columns and whose names differ in more than case. `engines`: which
-    write and read it; none: it does not work yet.
+    `make` gives it from its argument of that name, a format and the arguments that are `further`. Its mode is the first
+    of `modes` where none is said; `why` it has no others. `key`: why it needs one in the modes that are `keyed`; in the
+    others a key has no use. `formats`: those that may be said, the first where none is. `locked`: a job that appends
+    holds a lock in the folder. `table`: it is such a table, whose keys are columns and whose names differ in more than
+    case; `nulls`: they may be null. `engines`: which write and read it; none: it does not work yet.
     """
 
-    make: Callable[[str, Format], Connector]
+    make: Callable[..., Connector]
     argument: str
     modes: tuple[Mode, ...]
     why: str
@@ -206,7 +245,9 @@ class AsSink:
     key: str = ""
     formats: tuple[str, ...] = ("json",)
     locked: bool = False
-    delta: bool = False
+    table: str = ""
+    nulls: bool = True
+    further: tuple[str, ...] = ()
     engines: tuple[Engine, ...] = (Engine.ROW, Engine.COLUMNAR, Engine.SPARK)
 
 
@@ -223,7 +264,7 @@ SINKS: Mapping[str, AsSink] = {
         keyed=(Mode.UPSERT,),
         key="what is upserted is found by key",
         locked=True,
-        delta=True,
+        table="a Delta table",
     ),
     "redis": AsSink(
         lambda prefix, _: Redis(prefix),
@@ -232,6 +273,18 @@ SINKS: Mapping[str, AsSink] = {
         why="Redis keeps one record per key, and has nothing to append to.",
         keyed=(Mode.UPSERT, Mode.REPLACE),
         key="a place in Redis holds one record per key",
+    ),
+    "sql": AsSink(
+        lambda connection, _, table: Sql(connection, table),
+        "connection",
+        (Mode.APPEND, Mode.REPLACE, Mode.UPSERT),
+        why="",
+        keyed=(Mode.UPSERT,),
+        key="what is upserted is found by key",
+        table="a table of a database",
+        nulls=False,
+        further=("table",),
+        engines=(Engine.ROW, Engine.COLUMNAR),
     ),
 }
 """The connectors that are sinks, by the word of the language."""

@@ -1,11 +1,11 @@
-"""Connections: what the names in a program stand for in this process: a directory and a Redis.
+"""Connections: what the names in a program stand for in this process: a directory, a Redis and databases.
 
 A program names folders, topics and keys; this says where they are. Holds no password beyond the URL it was
 given and prints none.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -19,6 +19,7 @@ from ghcm.runtime.pubsub.redis_cache import AsyncRedisCache, RedisCache
 from ghcm.runtime.pubsub.redis_connection import PATIENCE, open_async_client, open_client, stubborn
 from ghcm.spg.connectors import CACHES
 from ghcm.spg.graph import Program, Unit
+from ghcm.tables.database import Database, connection_url
 
 T = TypeVar("T")
 
@@ -28,19 +29,28 @@ _NEVER = threading.Event()
 @dataclass(slots=True)
 class Connections:
     """`base` is the directory that relative paths start from; `url` the Redis (`unix:///path`, `redis://host:port/db`);
-    without one there are no calls and no sinks on Redis.
+    without one there are no calls and no sinks on Redis; `sql` the URLs of databases by their names.
     """
 
     base: Path
     url: str | None = field(default=None, repr=False)
     patience: float = PATIENCE
+    sql: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     _client: Redis | None = field(default=None, repr=False)
     _async_client: AsyncRedis | None = field(default=None, repr=False)
+    _databases: dict[str, Database] = field(default_factory=dict[str, Database], repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def path(self, path: str) -> Path:
         """A path of the program in this run."""
         return self.base / path
+
+    def database(self, name: str) -> Database:
+        """The database of that name, which all threads share. GhcmError where none is configured."""
+        with self._lock:
+            if name not in self._databases:
+                self._databases[name] = Database(name, connection_url(self.sql, name), self.base)
+            return self._databases[name]
 
     def redis(self) -> Redis:
         """A client that all threads share. GhcmError where there is no Redis."""
@@ -75,8 +85,10 @@ class Connections:
         return AsyncRedisCache(self._needed_url(), topic, patience=self.patience)
 
     def close(self) -> None:
-        """Close the shared client; caches and writers are closed by who opened them."""
+        """Close the shared clients; caches and writers are closed by who opened them."""
         with self._lock:
+            for database in self._databases.values():
+                database.close()
             if self._client is not None:
                 self._client.close()
                 self._client = None

@@ -8,11 +8,16 @@ from collections.abc import Iterator, Mapping
 from ghcm.errors import GhcmError
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.runtime.sinks import redis_sink, table_sink
+from ghcm.runtime.sinks import redis_sink, sql_sink, table_sink
 from ghcm.runtime.sinks.backend import KeyOf, Page, SinkBackend, SinkView, SinkWriter
 from ghcm.spg.graph import Sink
 
-_BACKENDS: Mapping[str, SinkBackend] = {"files": table_sink, "parquet": table_sink, "redis": redis_sink}
+_BACKENDS: Mapping[str, SinkBackend] = {
+    "files": table_sink,
+    "parquet": table_sink,
+    "redis": redis_sink,
+    "sql": sql_sink,
+}
 
 
 def is_readable(sink: Sink) -> bool:

@@ -84,7 +84,7 @@ class _Process:
         bundle = Bundle.open(options.bundle if job is None else job.bundle)
         if bundle.edited:
             _log.warning("edited since the build: %s", ", ".join(bundle.edited))
-        connections = Connections(options.base, options.redis)
+        connections = Connections(options.base, options.redis, sql=settings.sql)
         engine = Engine(
             bundle,
             connections=connections,

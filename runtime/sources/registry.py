@@ -1,5 +1,6 @@
 """From the connector of a source to what reads it. What connectors are stands in `ghcm.spg.connectors`."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import assert_never
 
@@ -8,14 +9,25 @@ from ghcm.runtime.formats.file_pieces import FIRST_PIECE
 from ghcm.runtime.sources.files import FilesSource, FollowSource
 from ghcm.runtime.sources.memory import GenerateSource, RowsSource
 from ghcm.runtime.sources.source import Source
+from ghcm.runtime.sources.sql import SqlSource
 from ghcm.runtime.sources.tail import TailSource
 from ghcm.runtime.sources.tcp import SocketSource
-from ghcm.spg.connectors import Connector, Files, Generate, Kafka, Memory, Socket, SourceConnector
+from ghcm.spg.connectors import Connector, Files, Generate, Kafka, Memory, Socket, SourceConnector, SqlQuery
+from ghcm.tables.database import Database
 from ghcm.types import Struct
 
 
-def open_source(connector: Connector, schema: Struct, name: str, base: Path, piece: int = FIRST_PIECE) -> Source:
-    """The source of a task of this name; `piece`: bytes of a file that are read first. GhcmError if it is no source."""
+def open_source(
+    connector: Connector,
+    schema: Struct,
+    name: str,
+    base: Path,
+    piece: int = FIRST_PIECE,
+    database: Callable[[str], Database] | None = None,
+) -> Source:
+    """The source of a task of this name; `piece`: bytes of a file that are read first; `database` gives that of a
+    connection's name. GhcmError if it is no source.
+    """
     if not isinstance(connector, SourceConnector):
         raise GhcmError(f'source "{name}" cannot be read: it is a sink', code="GHCM-301")
     match connector:
@@ -31,6 +43,9 @@ def open_source(connector: Connector, schema: Struct, name: str, base: Path, pie
             return RowsSource(lambda: rows, schema, name)
         case Generate():
             return GenerateSource(connector, schema, name)
+        case SqlQuery():
+            assert database is not None, "an engine knows its databases"
+            return SqlSource(connector, schema, name, database(connector.connection))
         case Kafka():
             raise GhcmError(f'source "{name}" cannot be read: Kafka is not supported yet', code="GHCM-501")
         case _:

@@ -68,6 +68,13 @@ def parquet(path: str, *, mode: Mode | None = None, **options: Any) -> Pipeline:
     return start("parquet", (path,), {"mode": mode, **options})
 
 
+def sql(connection: str, table: str | None = None, **options: Any) -> Pipeline:
+    """A table of a database: a source, with `query` in place of a table also a query, `split` and `parts`; or a sink
+    with `mode` ("append", "replace", or "upsert", which needs a `key`) and `record`.
+    """
+    return start("sql", (connection,) if table is None else (connection, table), options)
+
+
 def tumbling(size: Duration, **options: Any) -> Traced:
     """Windows of one size, one after the other. Options: `offset`, `time` ("event", "processing")."""
     return Traced(applied("tumbling", (size,), options, here()))

@@ -18,7 +18,7 @@ from ghcm.source import Span
 from ghcm.spg.connectors import CACHES, SINKS, AsSink, Format, Mode
 from ghcm.spg.graph import Cache, key_columns
 from ghcm.support import NotYet
-from ghcm.types import Struct, Type, parts
+from ghcm.types import Struct, Type, is_nullable, parts
 from ghcm.unification import accepts, unify
 
 _MODES = tuple(mode.value for mode in Mode)
@@ -27,7 +27,7 @@ _MODES = tuple(mode.value for mode in Mode)
 def _arguments(sink: AsSink) -> tuple[Argument, ...]:
     formats = Argument("format", "name", required=False, positional=False, choices=sink.formats)
     return (
-        Argument(sink.argument, "string"),
+        *(Argument(name, "string") for name in (sink.argument, *sink.further)),
         *([formats] if len(sink.formats) > 1 else []),
         Argument("mode", "name", required=False, positional=False, choices=_MODES),
         Argument("key", "lambda1", required=False, positional=False),
@@ -53,7 +53,7 @@ def sink_of(declaration: ast.SinkDecl, context: Context) -> SinkDraft:
     """The sink without its element."""
     word, given = _connector(declaration.connector, SINK_ARGUMENTS, f'sink "{declaration.name.text}"', context)
     facts = SINKS[word]
-    name = given.string(facts.argument)
+    names = [given.string(each) for each in (facts.argument, *facts.further)]
     mode = Mode(given.choice("mode", facts.modes[0].value))
     key = given.expr("key")
     if mode not in facts.modes:
@@ -61,13 +61,13 @@ def sink_of(declaration: ast.SinkDecl, context: Context) -> SinkDraft:
     else:
         _check_key(word, mode, key, declaration, context)
     element = None if given.expr("record") is None else _record(given, context)
-    name = sound(name)
+    name, *further = [sound(each) for each in names]
     if not facts.engines:
         known = OPERATORS[word].reference
         reason = known.reason if isinstance(known, NotYet) else ""
         message = f'a sink of "{word}" does not work yet'
         context.report(Code.NOT_YET, message, declaration.name.span, detail=f"It {reason}.")
-    made = facts.make(name, Format(given.choice("format", facts.formats[0])))
+    made = facts.make(name, Format(given.choice("format", facts.formats[0])), *further)
     return SinkDraft(declaration.name.text, made, mode, key, element, declaration.name.span)
 
 
@@ -120,24 +120,31 @@ def key_of(sink: SinkDraft, element: Type, context: Context) -> Lambda | None:
     if key is not None and not comparable(key.body.type):
         context.report(Code.NOT_COMPARABLE, f'"{key.body.type}" cannot be a key', sink.key.span)
         return None
-    if key is not None and SINKS[sink.connector.word].delta and not key_columns(key):
+    facts = SINKS[sink.connector.word]
+    if key is not None and facts.table and not key_columns(key):
         detail = "A table finds its records by columns of plain values, as they stand."
         hint = "map(...) can add a column; several are a key together: key = r => (r.day, r.host)."
         message = f'the key of sink "{sink.name}" is no column'
+        context.report(Code.KEY_NEEDED, message, sink.key.span, detail=detail, hint=hint)
+    elif key is not None and facts.table and not facts.nulls and any(map(is_nullable, parts(key.body.type))):
+        message = f'the key of sink "{sink.name}" may be null'
+        detail = f"What finds the rows of {facts.table} is never null."
+        hint = "filter(r => r.key is not null) leaves such records out; coalesce(r.key, ...) gives them a value."
         context.report(Code.KEY_NEEDED, message, sink.key.span, detail=detail, hint=hint)
     return key
 
 
 def check_names(sink: SinkDraft, element: Type, context: Context) -> None:
-    """Report columns, of structs too, that a Delta table would take for one."""
+    """Report columns, of structs too, that a table would take for one."""
     structs = [each for each in parts(element) if isinstance(each, Struct)]
-    for struct in structs if SINKS[sink.connector.word].delta else []:
+    table = SINKS[sink.connector.word].table
+    for struct in structs if table else []:
         first: dict[str, str] = {}
         for name in struct.names:
             other = first.setdefault(name.lower(), name)
             if other != name:
                 message = f'sink "{sink.name}" cannot have columns "{other}" and "{name}"'
-                detail = "A Delta table does not tell names apart that differ in case alone."
+                detail = f"{table[0].upper()}{table[1:]} does not tell names apart that differ in case alone."
                 context.report(Code.WRITERS_DIFFER, message, sink.span, detail=detail, hint="map(...) renames them.")
 
 

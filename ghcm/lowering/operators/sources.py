@@ -17,7 +17,7 @@ from ghcm.lowering.expressions.functions import whole
 from ghcm.lowering.expressions.records import fits
 from ghcm.lowering.expressions.unions import conforms
 from ghcm.lowering.types import LINE, has_null
-from ghcm.spg.connectors import Connector, Files, Format, Generate, Kafka, Memory, Socket
+from ghcm.spg.connectors import Connector, Files, Format, Generate, Kafka, Memory, Socket, SqlQuery
 from ghcm.spg.graph import Forward
 from ghcm.spg.ops import Filter, Source, Union
 from ghcm.support import Never
@@ -76,6 +76,24 @@ def kafka(step: Step) -> Bound:
     topic = step.given.string("topic")
     format_ = _format(step, "json")
     return _of_format(step, Kafka(sound(topic), format_), format_, bounded=False)
+
+
+@rule(SOURCES, "sql")
+def sql(step: Step) -> Bound:
+    """Rows of a database."""
+    given = step.given
+    connection, split = sound(given.string("connection")), given.expr("split") is not None
+    said = [name for name in ("table", "query") if given.expr(name) is not None]
+    if len(said) != 1:
+        hint = 'sql("warehouse", "words") or sql("warehouse", query = "select ...").'
+        message = '"sql" reads a table or a query' + (", not both" if said else "")
+        raise step.report(Code.ARGUMENT_KIND, message, hint=hint)
+    if not split and given.expr("parts") is not None:
+        step.report(Code.ARGUMENT_KIND, '"parts" says into how many "split" is read', given.span("parts"))
+    texts = {name: sound(given.string(name)) for name in (*said, *(["split"] if split else []))}
+    parts = given.integer("parts", 4, least=1) or 1 if split else 1
+    connector = SqlQuery(connection, texts.get("table", ""), texts.get("query", ""), texts.get("split", ""), parts)
+    return Raw((RawSource(step.name, connector, (), True, step.span),))
 
 
 @rule(SOURCES, "memory")

@@ -15,7 +15,7 @@ import pyarrow as pa
 from ghcm.errors import GhcmError
 from ghcm.functions import Failure
 from ghcm.reducers import Aggregate
-from ghcm.spg.connectors import Files, Format, Generate, Kafka, Memory, Mode, Socket, SourceConnector
+from ghcm.spg.connectors import Files, Format, Generate, Kafka, Memory, Mode, Socket, SourceConnector, SqlQuery
 from ghcm.spg.ops import Publish, ReadSink, ReadTable, Source, To
 from ghcm.spg.reference.aggregates import Given, aggregate, given
 from ghcm.spg.reference.decoding import BYTE_ORDER_MARK, LONGEST, Bad, decoded, whole_records
@@ -50,6 +50,8 @@ def source(run: Run, step: Step, op: Source) -> list[Record]:
             return found
         case Socket(format=format_) | Kafka(format=format_):
             return _decoded(run, step, format_, run.outside.inputs[step.id])
+        case SqlQuery():  # its rows as JSON objects
+            return _decoded(run, step, Format("json"), run.outside.inputs[step.id])
         case _:
             assert_never(connector)
 

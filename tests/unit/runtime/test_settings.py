@@ -71,3 +71,14 @@ def test_a_bad_address_is_refused_without_showing_it(tmp_path: Path) -> None:
         load(tmp_path, environment={"GHCM_REDIS": "http://me:secret@db"})
     assert "GHCM_REDIS in the environment" in str(refused.value)
     assert "secret" not in str(refused.value)
+
+
+def test_databases_are_named_and_their_passwords_are_not_shown(tmp_path: Path) -> None:
+    toml = '[sql]\nwarehouse = "postgresql://me:secret@host/shop?password=secret"\nlocal = "sqlite:///x.db"\n'
+    settings = load(tmp_path, toml, {"GHCM_SQL_LOCAL": "sqlite:///y.db"})
+    assert settings.sql["local"] == "sqlite:///y.db"
+    assert settings.shown()["sql"] == {"warehouse": "postgresql://host/shop", "local": "sqlite:///y.db"}
+    assert "secret" not in f"{settings!r} {settings} {settings.shown()}"
+    with pytest.raises(GhcmError) as wrong:
+        load(tmp_path, '[sql]\nwarehouse = { url = "postgresql://me:secret@host" }\n')
+    assert "sql.warehouse" in str(wrong.value) and "secret" not in str(wrong.value)

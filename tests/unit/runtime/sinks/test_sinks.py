@@ -19,7 +19,7 @@ from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.backend import SinkWriter
 from ghcm.runtime.sinks.sink import latest_version, open_writer, read, rows_of_call
 from ghcm.source import Origin
-from ghcm.spg.connectors import Connector, Files, Format, Kafka, Mode, Parquet, Redis
+from ghcm.spg.connectors import Connector, Files, Format, Kafka, Mode, Parquet, Redis, Sql
 from ghcm.spg.graph import Sink
 from ghcm.types import (
     Bool,
@@ -48,7 +48,7 @@ class Server(Protocol):
 
 WORD = Struct((Field("word", String()), Field("count", Int())), "Word")
 ORIGIN = Origin("test.istream", 1, 1)
-KINDS = ("parquet", "json", "csv", "redis")
+KINDS = ("parquet", "json", "csv", "redis", "sqlite", "postgres")
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,8 @@ class Place:
             "json": Files(f"lake/{name}", Format("json")),
             "csv": Files(f"lake/{name}", Format("csv")),
             "redis": Redis(name),
+            "sqlite": Sql("sqlite", name),
+            "postgres": Sql("postgres", name),
         }
         record = Var("r", element)
         field = element.get(key) if isinstance(element, Struct) else None
@@ -82,6 +84,8 @@ class Place:
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     kind: str = request.param
     connections = connected(tmp_path)
+    postgres = request.getfixturevalue("postgres") if kind == "postgres" else ""
+    connections.sql = {"sqlite": "sqlite:///lake/tables.db", "postgres": postgres}
     yield Place(kind, connections)
     connections.close()
 
@@ -278,6 +282,8 @@ everything = st.tuples(
 def test_every_value_comes_back(place: Place, rows: list[Row], as_frame: bool) -> None:
     if place.kind == "csv":  # an empty field is all that csv has for a null and for an empty text
         rows = [row for row in rows if row[6] != b""]
+    if place.kind == "postgres":  # which refuses them: see test_sql_sink.py
+        rows = [row for row in rows if "\0" not in str(row[0])]
     sink = place.sink(Mode.REPLACE, EVERYTHING, "key")
     writer = place.writer(sink)
     types = [(field.name, field.type) for field in EVERYTHING.fields]
@@ -289,8 +295,10 @@ def test_every_value_comes_back(place: Place, rows: list[Row], as_frame: bool) -
 
 
 def printed(row: Row) -> str:
-    """The row as text in which NaN equals itself."""
-    return repr([math.nan if isinstance(value, float) and math.isnan(value) else value for value in row])
+    """The row as text in which NaN equals itself, and zero its negative."""
+    return repr(
+        [value if not isinstance(value, float) else math.nan if math.isnan(value) else value + 0.0 for value in row]
+    )
 
 
 def test_upsert_keeps_the_latest_row_of_each_key(tmp_path: Path) -> None:

@@ -1,0 +1,241 @@
+"""Databases that speak SQL, by the names of their connections: opened through SQLAlchemy, and what they refuse in our
+words. A URL may leave passwords to variables of the environment, and is shown without any.
+"""
+
+import os
+import re
+import threading
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from ghcm.errors import GhcmError, suggest
+
+READS = "ghcm_reads"
+"""The option of a connection that only reads."""
+
+_DRIVERS = {"postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
+_SECONDS = 10
+"""How long a connection may take to be made, and a file of SQLite may be held by others."""
+_WATCHED = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 30_000}
+"""Notices a server that has gone in silence."""
+_VARIABLE = re.compile(r"[$][{](\w+)[}]")
+
+_AWAY = re.compile(r"08|57P|40001|40P01|55P03|53300")
+_AWAY_TEXT = re.compile(
+    r"refused|could not connect|No such file or directory|timed? ?out|timeout|is starting up|shutting down|recovery"
+    r"|accepting connections|closed the conn|connection is lost|terminating connection|name resolution|is locked"
+    r"|too many clients",
+    re.IGNORECASE,
+)
+_REFUSED_TEXT = re.compile(
+    r"authentication failed|no password supplied|no pg_hba|role .* does not exist", re.IGNORECASE
+)
+_FULL_TEXT = re.compile(r"No space left|disk is full|could not extend file", re.IGNORECASE)
+
+_HINTS = {
+    "22021": "a text of PostgreSQL holds no character 0: replace(...) can remove it.",
+    "23502": "a column of the table holds no nulls, and a record has one there.",
+    "28": "see its user and password; a URL may say ${NAME} for a variable of the environment.",
+    "3D": "see the name of the database in the URL.",
+    "3F": "create the schema, or name another one.",
+    "42501": "let the user of the connection create tables in that schema, and read and write this one.",
+    "42P01": "see the name of the table and its schema, which may stand before it: schema.table.",
+    "42703": "see the names of the columns.",
+    "42": "see the query, and what the user of the connection may do.",
+    "23": "a record breaks a rule of the table: drop the rule, or filter(...) such records.",
+    "22": "a record does not fit a column of the table: see the types of both.",
+}
+"""What to do, by SQLSTATE or its beginning."""
+
+
+class Away(ConnectionError):
+    """A database cannot be asked at the moment."""
+
+
+def sqlalchemy() -> Any:
+    """The library that knows databases. GhcmError where it is not installed."""
+    try:
+        import sqlalchemy as library
+        import sqlalchemy.dialects.postgresql
+        import sqlalchemy.dialects.sqlite
+    except ImportError as error:
+        raise _missing("SQLAlchemy") from error
+    return library
+
+
+class Database:
+    """A database by the name and the URL of its connection; files of SQLite are looked for from `base` on. Threads may
+    share it.
+    """
+
+    def __init__(self, name: str, url: str, base: Path) -> None:
+        self.name = name
+        self._library = sqlalchemy()
+        self._url = self._parsed(url, base)
+        self.kind: str = self._url.get_backend_name()
+        self._engine: Any = None
+        self._lock = threading.Lock()
+
+    @property
+    def engine(self) -> Any:
+        """The engine of SQLAlchemy. GhcmError where its driver is not installed."""
+        with self._lock:
+            if self._engine is None:
+                self._engine = self._opened()
+            return self._engine
+
+    @contextmanager
+    def reading(self, doing: str) -> Generator[Any]:
+        """A connection that reads everything as of one moment, a part at a time. GhcmError says what failed in `doing`
+        that.
+        """
+        level = {"isolation_level": "REPEATABLE READ"} if self.kind == "postgresql" else {}
+        with self.explained(doing), self.engine.connect() as plain:
+            yield plain.execution_options(stream_results=True, yield_per=4096, **{READS: True}, **level)
+
+    @contextmanager
+    def writing(self, doing: str) -> Generator[Any]:
+        """A connection whose changes are seen together or not at all. GhcmError as of `reading`."""
+        with self.explained(doing), self.engine.begin() as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Give back the connections."""
+        with self._lock:
+            if self._engine is not None:
+                self._engine.dispose()
+                self._engine = None
+
+    @contextmanager
+    def explained(self, doing: str) -> Generator[None]:
+        """Turn what the database refuses into a GhcmError; its cause is `Away` where it may pass by itself."""
+        try:
+            yield
+        except self._library.exc.SQLAlchemyError as error:
+            raise self._said(doing, error) from (Away(self._text(error)) if self._is_away(error) else error)
+        except Exception as error:  # of the driver itself, while rows are copied
+            if not hasattr(error, "sqlstate"):
+                raise
+            raise self._said(doing, error) from (Away(self._text(error)) if self._is_away(error) else error)
+
+    @property
+    def shown(self) -> str:
+        """The URL without user, password and options."""
+        url = self._url
+        return str(self._library.URL.create(self.kind, host=url.host, port=url.port, database=url.database))
+
+    def _parsed(self, url: str, base: Path) -> Any:
+        try:
+            parsed = self._library.make_url(_VARIABLE.sub(self._variable, url))
+        except (self._library.exc.ArgumentError, ValueError):
+            raise self._no_url("its URL cannot be read") from None
+        parsed = parsed.set(drivername=_DRIVERS.get(parsed.drivername, parsed.drivername))
+        if parsed.get_backend_name() == "sqlite" and parsed.database not in (None, "", ":memory:"):
+            return parsed.set(database=str(base / parsed.database))
+        if parsed.get_backend_name() == "sqlite":
+            raise self._no_url("it names no file, and what is in memory is gone with the process")
+        return parsed
+
+    def _variable(self, found: re.Match[str]) -> str:
+        value = os.environ.get(found[1])
+        if value is None:
+            raise self._no_url(f'it needs the variable "{found[1]}", which the environment does not have')
+        return quote(value, safe="")
+
+    def _no_url(self, why: str) -> GhcmError:
+        return GhcmError(
+            f'the connection "{self.name}" cannot be used: {why}',
+            code="GHCM-780",
+            hint="write it as postgresql://user:${PASSWORD}@host:5432/database or sqlite:///folder/file.db",
+        )
+
+    def _opened(self) -> Any:
+        arguments: dict[str, Any] = {}
+        if self.kind == "postgresql":
+            utc = {} if "options" in self._url.query else {"options": "-c timezone=UTC"}
+            arguments = {"connect_timeout": _SECONDS, **_WATCHED, **utc}
+        if self.kind == "sqlite":
+            arguments = {"timeout": _SECONDS, "check_same_thread": False}
+            Path(self._url.database).parent.mkdir(parents=True, exist_ok=True)
+        try:
+            engine = self._library.create_engine(
+                self._url, connect_args=arguments, pool_pre_ping=True, hide_parameters=True
+            )
+        except ImportError as error:
+            raise _missing(str(error.name or self._url.drivername)) from error
+        except self._library.exc.NoSuchModuleError:
+            raise self._no_url(f'there is no driver for "{self._url.drivername}"') from None
+        if self.kind == "sqlite":
+            self._library.event.listen(engine, "connect", _begin_by_hand)
+            self._library.event.listen(engine, "begin", _begin)
+        return engine
+
+    def _state(self, error: Any) -> str:
+        return getattr(getattr(error, "orig", error), "sqlstate", None) or ""
+
+    def _text(self, error: Any) -> str:
+        """What the database says, in a line, without the statement, which may be long, and without secrets."""
+        text = " ".join(str(getattr(error, "orig", None) or error).split())
+        secret = self._url.password
+        return text.replace(str(secret), "...") if secret else text
+
+    def _is_away(self, error: Any) -> bool:
+        if _REFUSED_TEXT.search(self._text(error)):
+            return False
+        lost = getattr(error, "connection_invalidated", False)
+        return lost or bool(_AWAY.match(self._state(error)) or _AWAY_TEXT.search(self._text(error)))
+
+    def _said(self, doing: str, error: Any) -> GhcmError:
+        state, text = self._state(error), self._text(error)
+        detail = f"{text[:500].rstrip('.')}."
+        if state == "53100" or _FULL_TEXT.search(text):
+            hint = "free some room on the disk of the database, then run again."
+            return GhcmError(f"there is no room to {doing}", code="GHCM-731", detail=detail, hint=hint)
+        message = f"cannot {doing}"
+        if _REFUSED_TEXT.search(text) or state.startswith("28"):
+            return GhcmError(
+                f'{message}: "{self.name}" refuses the user', code="GHCM-781", detail=detail, hint=_HINTS["28"]
+            )
+        if self._is_away(error):
+            hint = f'see that it runs, and the URL of "{self.name}" in ghcm.toml or GHCM_SQL_{self.name.upper()}.'
+            message = f'{message}: "{self.name}" ({self.shown}) cannot be reached'
+            return GhcmError(message, code="GHCM-781", detail=detail, hint=hint)
+        hint = next((hint for begin, hint in _HINTS.items() if state.startswith(begin)), "")
+        return GhcmError(message, code="GHCM-782", detail=detail, hint=hint or _hint(text))
+
+
+def connection_url(urls: Mapping[str, str], name: str) -> str:
+    """The URL of the connection of that name. GhcmError where there is none."""
+    if name not in urls:
+        known = f"There is {' and '.join(sorted(urls))}." if urls else "There is none."
+        hint = suggest(name, urls) or f'say it in ghcm.toml: [sql] {name} = "postgresql://user@host/database"'
+        raise GhcmError(f'there is no SQL connection "{name}"', code="GHCM-780", detail=known, hint=hint)
+    return urls[name]
+
+
+def _hint(text: str) -> str:
+    for pattern, state in (("no such table", "42P01"), ("no such column", "42703"), ("constraint failed", "23")):
+        if pattern in text:
+            return _HINTS[state]
+    return "its own words say what it refuses."
+
+
+def _missing(package: str) -> GhcmError:
+    return GhcmError(
+        f"databases need the Python package {package}, which is not installed",
+        code="GHCM-783",
+        hint='install it for the Python that runs this: pip install "ghcm[sql]"',
+    )
+
+
+def _begin_by_hand(connection: Any, _: object) -> None:
+    """What SQLite begins by itself begins late, after the first reads."""
+    connection.isolation_level = None
+
+
+def _begin(connection: Any) -> None:
+    reads = connection.get_execution_options().get(READS)
+    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
