@@ -112,7 +112,11 @@ class Settings(BaseModel):
         """The settings as they may be printed."""
         settings: dict[str, object] = self.model_dump(mode="json")
         settings["redis"] = self.redis if self.embedded else shown(self.redis)
-        return settings | {"sql": {name: shown(url) for name, url in self.sql.items()}}
+        return settings | {"sql": {name: re.sub("//.*@|[?].*", _bare, url) for name, url in self.sql.items()}}
+
+
+def _bare(secret: re.Match[str]) -> str:
+    return "//" if secret[0].startswith("//") else ""
 
 
 def load_settings(
