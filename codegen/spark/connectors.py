@@ -9,7 +9,7 @@ from ghcm.codegen.spark.sql import Checked, col
 from ghcm.codegen.spark.text import also, python_text, quote, sql_dict, sql_text
 from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate
-from ghcm.spg.connectors import Files, Generate, Memory, Mode, Parquet, Redis
+from ghcm.spg.connectors import Files, Generate, Memory, Mode, Parquet, Redis, SqlQuery
 from ghcm.spg.graph import Task
 from ghcm.spg.ops import Publish, ReadSink, Source, To
 from ghcm.spg.traits import TIME
@@ -27,8 +27,19 @@ def source_body(scope: Scope, task: Task, op: Source) -> list[str]:
             return ["rows = [", *lines, "]", f"return written(job, {quote(task.id)}, rows, {element}{scope.keeping()})"]
         case Generate(rows=rows, start_us=start, step_us=step_us):
             return [f"return generated(job, {quote(task.id)}, {rows}, {start}, {step_us}{scope.keeping()})"]
+        case SqlQuery():
+            return [_sql(scope, task, connector)]
         case _:  # the engine does not take it
             raise ValueError(f"Spark does not support {op}")
+
+
+def _sql(scope: Scope, task: Task, asked: SqlQuery) -> str:
+    """The call that reads a table or a query."""
+    texts = {"table": asked.table, "query": asked.query, "split": asked.split}
+    options = "".join(f", {name}={quote(text)}" for name, text in texts.items() if text)
+    options += f", parts={asked.parts}" if asked.split else ""
+    step = scope.step(task.collection.element)
+    return f"return read_sql(job, {step}, {quote(asked.connection)}{scope.keeping()}{options})"
 
 
 def _files(scope: Scope, task: Task, files: Files) -> str:

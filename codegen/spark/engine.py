@@ -64,9 +64,9 @@ def _endless(connector: Connector) -> str:
             return "waits for files that come"
         case Generate(rows=None):
             return "generates records without end"
-        case Files() | Memory() | Generate():
+        case Files() | Memory() | Generate() | SqlQuery():
             return ""
-        case Socket() | Kafka() | SqlQuery():
+        case Socket() | Kafka():
             return f"reads from {connector.word}"
         case _:
             assert_never(connector)

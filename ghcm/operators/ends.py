@@ -119,7 +119,6 @@ SOURCES = (
         exchange="none",
         stateful=True,
         failures=(Failure.BAD_RECORD,),
-        spark=NotYet("reads databases in stream units so far"),
     ),
     Operator(
         "kafka",

@@ -14,6 +14,7 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
+from itertools import chain, groupby
 from typing import Any, cast
 
 import polars as pl
@@ -104,7 +105,10 @@ class SqlWriter:
 
     def _stage(self, connection: Any) -> None:
         """Bring what waits into the table of what is staged; once, however often it is tried."""
-        frames = [each if isinstance(each, pl.DataFrame) else columns_of(each, self._schema) for each in self._waiting]
+        frames = list[pl.DataFrame]()
+        for framed, parts in groupby(self._waiting, lambda each: isinstance(each, pl.DataFrame)):
+            found = cast("list[Any]", list(parts))
+            frames += found if framed else [columns_of(list(chain.from_iterable(found)), self._schema)]
         if self._waiting and self._staged:  # whether the last time came through is not always known
             self._table.drop_parts(connection, [self._part], self._staged)
         if self._rows > self._staged:

@@ -61,6 +61,7 @@ class Driver:
         self._redis = redis
         self._store = store
         self._tell = tell
+        self._sql = settings.sql
         slots = settings.limits.batches
         self.session = Session(settings.spark, slots, state / "spark")
         self._slots = ThreadPoolExecutor(slots, "ghcm-slot")
@@ -143,7 +144,7 @@ class Driver:
     # --- receiving ---------------------------------------------------------------------------------------------------
 
     def _receive_from(self, job: Job, unit: Unit) -> None:
-        connections = Connections(job.base, self._redis)
+        connections = Connections(job.base, self._redis, sql=self._sql)
         cache = connections.cache(topic_of(job.program, unit), job.program.name, f"{job.id}.spark")
         services = Services(self.session, self._store.calls, connections, self._executor, self._state.dead.absolute())
         line: SerialQueue[Execution] = SerialQueue(

@@ -144,6 +144,7 @@ class Execution:
                     "call": instruction.id,
                     "base": str(self.job.base),
                     "redis": self.services.connections.url,
+                    "sql": dict(self.services.connections.sql),
                     "dead": str(self.services.dead / self.job.program.name / self.unit.name),
                     "versions": dict(instruction.versions),
                     "progress": self.progress.say,

@@ -56,9 +56,9 @@ class Unit:
 
     def run(self, spark: SparkSession, parameters: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
         """Run the unit once. `context`: `call` (id of the run), `base` (folder of relative paths), `redis` (URL),
-        `dead` (folder for failing records), `versions` (of sinks to read), `progress` (told a share of 1 and what is
-        done). Refused (a ValueError) where parameters or files do not fit. Gives sinks with version and rows, rows in
-        all, dead letters, reply, calls to send.
+        `sql` (URLs of databases by name), `dead` (folder for failing records), `versions` (of sinks to read),
+        `progress` (told a share of 1 and what is done). Refused (a ValueError) where parameters or files do not fit.
+        Gives sinks with version and rows, rows in all, dead letters, reply, calls to send.
         """
         for name, value in SETTINGS.items():
             spark.conf.set(name, value)
@@ -84,6 +84,8 @@ class Unit:
         options.add_argument("--call", default=uuid.uuid4().hex, help=repeated)
         options.add_argument("--dead", help="the folder for records that fail; without it they are printed")
         given = vars(options.parse_args())
+        named = {name.lower(): url for name, url in os.environ.items() if name.startswith("GHCM_SQL_")}
+        given["sql"] = {name.removeprefix("ghcm_sql_"): url for name, url in named.items()}
         parameters = given.pop("parameters")
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         spark = SparkSession.builder.appName(f"{self.program}.{self.name}").getOrCreate()
