@@ -199,17 +199,17 @@ class Sinks:
         import_module("ghcm.runtime.sinks.sink")
 
     def skip_tables(self) -> dict[str, int]:
-        """Take as seen what earlier runs have left in folders; the rows in those that the program appends to."""
+        """Take as seen what earlier runs have left in tables; the rows in those that the program appends to."""
         kept: dict[str, int] = {}
         for sink in self.program.sinks:
             kind, path = sink.connector.address
-            if kind == "files" and self.connections.path(path).is_dir():
-                from ghcm.runtime.sinks.table_sink import view
+            if kind == "sql" or (kind == "files" and self.connections.path(path).is_dir()):
+                from ghcm.runtime.sinks.sink import view
 
                 with suppress(GhcmError):  # the unit that writes there says more
                     found = view(sink, self.connections)
                     self._seen[sink.name] = {each.version for each in found.commits()}
-                    latest = found.latest()
+                    latest = found.latest() if kind == "files" else None  # which alone counts all
                     if latest and latest.rows and sink.mode is Mode.APPEND and sink.name in self._written():
                         kept[sink.name] = latest.rows
         return kept

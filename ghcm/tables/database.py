@@ -6,7 +6,7 @@ import os
 import re
 import threading
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -102,6 +102,11 @@ class Database:
         with self.explained(doing), self.engine.begin() as connection:
             yield connection
 
+    def share(self) -> None:
+        """Let a file of SQLite be read while it is written."""
+        with self.explained(f'open "{self.name}"'), closing(self.engine.raw_connection()) as connection:
+            connection.cursor().execute("PRAGMA journal_mode = WAL")
+
     def close(self) -> None:
         """Give back the connections."""
         with self._lock:
@@ -116,8 +121,8 @@ class Database:
             yield
         except self._library.exc.SQLAlchemyError as error:
             raise self._said(doing, error) from (Away(self._text(error)) if self._is_away(error) else error)
-        except Exception as error:  # of the driver itself, while rows are copied
-            if not hasattr(error, "sqlstate"):
+        except Exception as error:  # of the driver itself while rows are copied, or of the folder of a file
+            if not (hasattr(error, "sqlstate") or isinstance(error, OSError)):
                 raise
             raise self._said(doing, error) from (Away(self._text(error)) if self._is_away(error) else error)
 

@@ -13,6 +13,7 @@ import math
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import chain, groupby
 from typing import Any, cast
@@ -49,15 +50,17 @@ class SqlWriter:
         self._waiting: list[Sequence[Row] | pl.DataFrame] = []
         self._part = self._new_part()
         self._rows = self._staged = 0
+        self._tried = False
+        """Whether it is not known if what waits has been staged: an answer may have been lost."""
         table.make()
 
     def write(self, rows: Sequence[Row] | pl.DataFrame) -> None:
-        self._waiting.append(rows)
-        self._rows += len(rows)
-        if self._rows - self._staged >= _ROWS:
+        if self._rows - self._staged >= _ROWS:  # before these are taken: what fails is tried again as a whole
             with self._table.database.writing(f'write to "{self._table.name}"') as connection:
                 self._stage(connection)
-            self._waiting, self._staged = [], self._rows
+            self._waiting, self._staged, self._tried = [], self._rows, False
+        self._waiting.append(rows)
+        self._rows += len(rows)
 
     @property
     def pending(self) -> int:
@@ -68,7 +71,8 @@ class SqlWriter:
         with table.database.writing(f'write to "{table.name}"') as connection:
             self._stage(connection)
             table.prepare(connection, Note(version, self._part, rows, self._writer, None))
-        self._waiting, self._rows, self._staged, self._part = [], 0, 0, self._new_part()
+        self._waiting, self._rows, self._staged, self._tried = [], 0, 0, False
+        self._part = self._new_part()
         return rows
 
     def commit(self, version: str) -> Commit:
@@ -99,8 +103,9 @@ class SqlWriter:
 
     def close(self) -> None:
         staged, self._waiting, self._rows, self._staged = self._staged, [], 0, 0
-        if staged:
-            with self._table.database.writing(f'clean up "{self._table.name}"') as connection:
+        if staged or self._tried:
+            doing = f'clean up "{self._table.name}"'
+            with suppress(GhcmError), self._table.database.writing(doing) as connection:  # else the next writer does it
                 self._table.drop_parts(connection, [self._part])
 
     def _stage(self, connection: Any) -> None:
@@ -109,8 +114,9 @@ class SqlWriter:
         for framed, parts in groupby(self._waiting, lambda each: isinstance(each, pl.DataFrame)):
             found = cast("list[Any]", list(parts))
             frames += found if framed else [columns_of(list(chain.from_iterable(found)), self._schema)]
-        if self._waiting and self._staged:  # whether the last time came through is not always known
+        if self._tried:
             self._table.drop_parts(connection, [self._part], self._staged)
+        self._tried = True
         if self._rows > self._staged:
             stage(connection, self._table, pl.concat(frames), self._part, self._staged)
 

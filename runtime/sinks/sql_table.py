@@ -86,6 +86,8 @@ class SqlTable:
         """Make the tables that are missing and give others the columns that they lack. GhcmError where the table cannot
         take these records.
         """
+        if not self.postgres:
+            self.database.share()
         columns, null = self._columns(staged=False), self._columns(staged=True)
         with self.database.writing(f'prepare the table "{self.name}"') as connection:
             if self.postgres:  # of two that make one table at a time one would fail
@@ -205,6 +207,8 @@ class SqlTable:
     def prepare(self, connection: Any, note: Note) -> None:
         """Note a version as prepared, in place of what a dead writer has prepared; what is committed stays."""
         notes, old = self._notes(), self.note(connection, note.version)
+        if old is not None and old.part == note.part:  # an answer was lost
+            return
         if old is not None and old.time is not None:
             self.drop_parts(connection, [note.part])
             return

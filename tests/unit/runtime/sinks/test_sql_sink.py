@@ -5,9 +5,12 @@ from __future__ import annotations
 import decimal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -21,6 +24,7 @@ from ghcm.runtime.worker import may_pass
 from ghcm.source import Origin
 from ghcm.spg.connectors import Mode, Sql
 from ghcm.spg.graph import Sink
+from ghcm.tables.database import Away, Database
 from ghcm.types import Decimal, Field, Int, Int32, List, Nullable, String, Struct, Timestamp
 from tests.postgres_server import PostgresServer
 
@@ -251,6 +255,7 @@ def test_no_room_on_the_disk_is_said(tmp_path: Path) -> None:
         ("what is this", "GHCM-780", "cannot be read", False),
         ("oraclf://x/y", "GHCM-734", "a database of oraclf", False),
         ("sqlite://", "GHCM-780", "names no file", False),
+        ("sqlite:////proc/nowhere/x.db", "GHCM-782", "/proc/nowhere", False),
     ],
 )
 def test_a_connection_that_cannot_be_used_is_said(tmp_path: Path, url: str, code: str, said: str, passes: bool) -> None:
@@ -301,6 +306,40 @@ def test_a_server_that_crashes_and_comes_back_loses_nothing(postgres_server: Pos
     assert (writer.commit("v1").rows, writer.commit("v1").rows) == (1, 1)
     assert place.rows(sink) == [("a", 1, None)]
     place.connections.close()
+
+
+def test_an_answer_that_is_lost_doubles_and_loses_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    sink = place.sink(Mode.APPEND)
+    writer = place.writer(sink)
+    database, writing = place.connections.database("db"), Database.writing
+    lost = 0
+
+    @contextmanager
+    def forgetful(self: Database, doing: str) -> Iterator[object]:
+        nonlocal lost
+        with writing(self, doing) as connection:
+            yield connection
+        lost += 1
+        if lost % 2:
+            raise GhcmError(f"cannot {doing}") from Away("the connection was lost behind the commit")
+
+    monkeypatch.setattr(type(database), "writing", forgetful)
+
+    def stubborn(job: Callable[[], object]) -> None:
+        try:
+            job()
+        except GhcmError as error:
+            assert may_pass(error)
+            stubborn(job)
+
+    rows: list[Row] = [(f"w{n}", n, None) for n in range(150_000)]
+    for start in range(0, len(rows), 10_000):
+        stubborn(partial(writer.write, rows[start : start + 10_000]))
+    stubborn(lambda: writer.prepare("v1"))
+    stubborn(lambda: writer.commit("v1"))
+    writer.close()
+    assert lost >= 8
+    assert sorted(read(sink, place.connections), key=lambda row: cast("int", row[1])) == rows
 
 
 def test_without_its_packages_it_says_what_to_install(tmp_path: Path) -> None:
