@@ -24,7 +24,7 @@ from ghcm.types import String
 from tests.unit.runtime.small_operators import _X, COUNTED, HERE, NUMBERED, Compiled, Rows, task, unit
 
 REMAINDERS = 7
-RATE = 4000
+RATE = 2000
 """Numbers per second, so that there are many snapshots."""
 
 

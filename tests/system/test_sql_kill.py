@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.system]
 ROOT = Path(__file__).resolve().parents[2]
 KILLS = int(os.environ.get("GHCM_SQL_KILLS", "5"))
 SEED = int(os.environ.get("GHCM_SQL_SEED", "7"))
-ROWS = KILLS * RATE * 3 // 2
+ROWS = KILLS * RATE * 3
 """So many that it is killed so often before it has come to its end."""
 
 
@@ -49,7 +49,7 @@ def test_upserts_under_kill_9_equal_an_undisturbed_run(postgres_server: Postgres
     undisturbed = start(tmp_path / "calm", calm)
     seen = list[int]()
     for _ in range(KILLS):
-        process = start(tmp_path / "wild", wild, chance.randint(60, 240))
+        process = start(tmp_path / "wild", wild, chance.randint(50, 150))
         _, errors = process.communicate(timeout=100)
         assert process.returncode == -signal.SIGKILL, errors
         seen += map(int, postgres_server.ask("wild", "select count(*) from numbers"))
