@@ -31,7 +31,6 @@ _KEPT_US = 600 * 1_000_000
 _CALLS_US = 7 * 24 * 3600 * 1_000_000
 """How long it is known that a call has committed."""
 
-
 _VERSIONS = dict.fromkeys(("place", "version", "series", "part", "writer"), "text")
 _VERSIONS |= dict.fromkeys(("number", "rows", "time"), "bigint")
 
@@ -47,7 +46,7 @@ _SQLITE: Mapping[type[Type], str] = {
 """The types of columns: a duration is a number of microseconds; JSON, and in SQLite whatever else has no type of its
 own, is text."""
 
-_ALSO = {"integer": "bigint", "text": r"(var)?char.*", "json": "jsonb", "double": "real|float|double precision"}
+_ALSO = {"integer": "bigint", "text": r"varchar.*", "json": "jsonb", "double": "real|float|double precision"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +222,8 @@ class SqlTable:
         """Make a prepared version visible, and drop what nobody asks for any more."""
         library, notes, time = self._library, self._notes(), now_us()
         if mode == "replace":
+            if self.postgres:  # of two at a time the second would leave what the first has written
+                connection.exec_driver_sql(f"LOCK TABLE {self._named(self._plain)} IN SHARE ROW EXCLUSIVE MODE")
             connection.execute(library.delete(self.seen))
         if note.rows:
             connection.execute(self._adding(note.part))
