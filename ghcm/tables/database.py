@@ -188,7 +188,7 @@ class Database:
         return text.replace(str(secret), "...") if secret else text
 
     def _is_away(self, error: Any) -> bool:
-        if _REFUSED_TEXT.search(self._text(error)):
+        if isinstance(error, OSError) or _REFUSED_TEXT.search(self._text(error)):
             return False
         lost = getattr(error, "connection_invalidated", False)
         return lost or bool(_AWAY.match(self._state(error)) or _AWAY_TEXT.search(self._text(error)))
