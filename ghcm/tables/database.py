@@ -23,17 +23,16 @@ _WATCHED = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count":
 """Notices a server that has gone in silence."""
 _VARIABLE = re.compile(r"[$][{](\w+)[}]")
 
-_AWAY = re.compile(r"08|57P|40001|40P01|55P03|53300")
+_AWAY = re.compile(r"08|57P|40001|40P01|55P03|53300|SQLITE_BUSY|SQLITE_LOCKED")
 _AWAY_TEXT = re.compile(
-    r"refused|could not connect|No such file or directory|timed? ?out|timeout|is starting up|shutting down|recovery"
-    r"|accepting connections|closed the conn|connection is lost|terminating connection|name resolution|is locked"
+    r"refused|could not connect|No such file or directory|timed? ?out|timeout|is starting up|shutting down"
+    r"|recovery|accepting connections|closed the conn|connection is lost|terminating connection|name resolution"
     r"|too many clients",
     re.IGNORECASE,
 )
 _REFUSED_TEXT = re.compile(
     r"authentication failed|no password supplied|no pg_hba|role .* does not exist", re.IGNORECASE
 )
-_FULL_TEXT = re.compile(r"No space left|disk is full|could not extend file", re.IGNORECASE)
 
 _HINTS = {
     "22021": "a text of PostgreSQL holds no character 0: replace(...) can remove it.",
@@ -47,6 +46,7 @@ _HINTS = {
     "42": "see the query, and what the user of the connection may do.",
     "23": "a record breaks a rule of the table: drop the rule, or filter(...) such records.",
     "22": "a record does not fit a column of the table: see the types of both.",
+    "SQLITE_CONSTRAINT": "a record breaks a rule of the table: drop the rule, or filter(...) such records.",
 }
 """What to do, by SQLSTATE or its beginning."""
 
@@ -179,7 +179,9 @@ class Database:
         return engine
 
     def _state(self, error: Any) -> str:
-        return getattr(getattr(error, "orig", error), "sqlstate", None) or ""
+        """What kind of error it is; empty where no connection could be made."""
+        own = getattr(error, "orig", None) or error
+        return getattr(own, "sqlstate", None) or getattr(own, "sqlite_errorname", None) or ""
 
     def _text(self, error: Any) -> str:
         """What the database says, in a line, without the statement, which may be long, and without secrets."""
@@ -188,19 +190,19 @@ class Database:
         return text.replace(str(secret), "...") if secret else text
 
     def _is_away(self, error: Any) -> bool:
-        if isinstance(error, OSError) or _REFUSED_TEXT.search(self._text(error)):
-            return False
-        lost = getattr(error, "connection_invalidated", False)
-        return lost or bool(_AWAY.match(self._state(error)) or _AWAY_TEXT.search(self._text(error)))
+        state, text = self._state(error), self._text(error)
+        if state or isinstance(error, OSError):  # its text may hold data
+            return bool(_AWAY.match(state)) or getattr(error, "connection_invalidated", False)
+        return not _REFUSED_TEXT.search(text) and _AWAY_TEXT.search(text) is not None
 
     def _said(self, doing: str, error: Any) -> GhcmError:
         state, text = self._state(error), self._text(error)
         detail = f"{text[:500].rstrip('.')}."
-        if state == "53100" or _FULL_TEXT.search(text):
+        if state in ("53100", "SQLITE_FULL"):
             hint = "free some room on the disk of the database, then run again."
             return GhcmError(f"there is no room to {doing}", code="GHCM-731", detail=detail, hint=hint)
         message = f"cannot {doing}"
-        if _REFUSED_TEXT.search(text) or state.startswith("28"):
+        if state.startswith("28") or (not state and _REFUSED_TEXT.search(text)):
             return GhcmError(
                 f'{message}: "{self.name}" refuses the user', code="GHCM-781", detail=detail, hint=_HINTS["28"]
             )
@@ -222,7 +224,7 @@ def connection_url(urls: Mapping[str, str], name: str) -> str:
 
 
 def _hint(text: str) -> str:
-    for pattern, state in (("no such table", "42P01"), ("no such column", "42703"), ("constraint failed", "23")):
+    for pattern, state in (("no such table", "42P01"), ("no such column", "42703")):
         if pattern in text:
             return _HINTS[state]
     return "its own words say what it refuses."
