@@ -119,6 +119,17 @@ SOURCES = (
         exchange="none",
         stateful=True,
         failures=(Failure.BAD_RECORD,),
+    ).example(
+        'sql("shop", "visits").as(Visit)',
+        '{"page": "/", "seconds": 3}',
+        '{"page": "/docs", "seconds": null}',
+        'dead letter (bad_record): {"page":"/prices","seconds":"many"}',
+        declares="record Visit { page: string, seconds: int? }",
+        files={
+            "shop: visits": (
+                '{"page":"/","seconds":3}\n{"page":"/docs","seconds":null}\n{"page":"/prices","seconds":"many"}\n'
+            )
+        },
     ),
     Operator(
         "kafka",

@@ -59,8 +59,8 @@ class Pipeline:
     `call unit: arguments`, `dead letter (reason): input`.
 
     `declares`: records, sinks and other units. `unit`: its kind; where it is a responsive batch, the last statement is
-    replied. `files`: the texts of files by path, or of what comes in at a socket by its address. `sinks`: the records
-    that sinks hold, as JSON lines.
+    replied. `files`: the texts of files by path, of what comes in at a socket by its address, or of a table's rows as
+    JSON by its database and name. `sinks`: the records that sinks hold, as JSON lines.
     """
 
     text: str

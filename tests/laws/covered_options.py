@@ -46,6 +46,10 @@ ELSEWHERE = {
     "files format eve": "which is json in the graph",
     "socket format eve": "which is json in the graph",
     "read key": "which reads a table that another unit keeps: examples/wordcount and its tests have it",
+    **dict.fromkeys(
+        ("sql table", "sql query", "sql split", "sql parts"),
+        "which needs a database: tests/conformance/test_sql_sources.py has it",
+    ),
     "window session": "which the native engine refuses: Spark's programs have it",
     "window time processing": "which goes by the clock: tests/conformance/test_processing_time.py has it",
 }

@@ -15,12 +15,14 @@ from ghcm.runtime.contract import Form
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.sources.files import FilesSource
+from ghcm.runtime.sources.sql import SqlSource
 from ghcm.source import Source as Text
-from ghcm.spg.connectors import Files, Socket
+from ghcm.spg.connectors import Files, Socket, SqlQuery
 from ghcm.spg.graph import Program, Task
 from ghcm.spg.ops import ReadSink, Source
 from ghcm.spg.reference import run
 from ghcm.spg.verify import verify
+from ghcm.tables.database import Database
 from ghcm.types import Struct, Type
 from ghcm.values import decode, to_json
 from tests.unit.runtime.formats.decoding import by_reference, drain
@@ -45,7 +47,7 @@ def by_reference_engine(example: Any, base: Path) -> list[str]:
     arrives = {
         task.id: {"": data.encode()}
         for task in program.unit("example").tasks
-        if isinstance(task.op, Source) and isinstance(task.op.connector, Socket)
+        if isinstance(task.op, Source) and isinstance(task.op.connector, Socket | SqlQuery)
         for data in _files(example).values()
     }
     done = run(program, "example", base=base, inputs=arrives, sinks=_held(example, program))
@@ -83,12 +85,30 @@ def _arrives(
             assert isinstance(task.schema, Struct)
             [data] = _files(example).values()
             rows, dead = by_reference(format_, task.schema, data.encode())
+        case Source(connector=SqlQuery() as query):
+            assert isinstance(task.schema, Struct)
+            database = _database(query, _files(example), base)
+            rows, dead = drain(SqlSource(query, task.schema, task.id, database))
+            database.close()
         case ReadSink(sink=sink):
             rows, dead = [row for row in _held(example, program)[sink] if isinstance(row, tuple)], []
         case _:
             return None
     letters += [(Failure.BAD_RECORD, text) for _, text in dead]
     return rows
+
+
+def _database(query: SqlQuery, held: Mapping[str, str], base: Path) -> Database:
+    """The database of an example, with the rows of the table."""
+    database = Database(query.connection, "sqlite:///example.db", base)
+    rows = [json.loads(line) for line in held[f"{query.connection}: {query.table}"].splitlines()]
+    with database.writing("fill the table") as connection:
+        connection.exec_driver_sql(f"drop table if exists {query.table}")
+        connection.exec_driver_sql(f"create table {query.table} ({', '.join(rows[0])})")
+        marks = ", ".join("?" * len(rows[0]))
+        given = [tuple(row.values()) for row in rows]
+        connection.exec_driver_sql(f"insert into {query.table} values ({marks})", given)
+    return database
 
 
 def _files(example: Any) -> dict[str, str]:
