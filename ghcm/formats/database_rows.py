@@ -14,7 +14,7 @@ from ghcm.formats.tables import read_row, said
 from ghcm.types import Bool, Field, List, Map, String, Struct, strip
 from ghcm.values import Json, has_decimal
 
-_SAID = str | int | float | bytes | Decimal | date | clock | timedelta | list | dict | NoneType
+_SAID = (str, int, float, bytes, Decimal, date, clock, timedelta, list, dict, NoneType)
 """What drivers give that JSON has words for; anything else, as a UUID, is its text."""
 
 

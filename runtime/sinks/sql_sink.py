@@ -112,7 +112,7 @@ class SqlWriter:
         """Bring what waits into the table of what is staged; once, however often it is tried."""
         frames = list[pl.DataFrame]()
         for framed, parts in groupby(self._waiting, lambda each: isinstance(each, pl.DataFrame)):
-            found = cast("list[Any]", list(parts))
+            found: Any = list(parts)
             frames += found if framed else [columns_of(list(chain.from_iterable(found)), self._schema)]
         if self._tried:
             self._table.drop_parts(connection, [self._part], self._staged)

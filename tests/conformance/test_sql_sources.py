@@ -26,7 +26,7 @@ from tests.conformance.spark_runs import reply_element, run_in_reference, run_on
 
 pytestmark = pytest.mark.slow
 
-RECORDS = [
+RECORDS: list[dict[str, object]] = [
     {"id": n, "price": None if n % 7 == 0 else f"{n}.25", "tags": [n, n + 1], "at": f"2026-01-02T03:04:{n % 60:02d}Z"}
     for n in range(400)
 ]
