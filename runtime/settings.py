@@ -24,6 +24,9 @@ FILE = "ghcm.toml"
 
 EMBEDDED = "embedded"
 
+REDIS = "GHCM_REDIS"
+"""The variable that tells a process its Redis. Arguments, and so the password in one, are read by all on a machine."""
+
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -107,6 +110,11 @@ class Settings(BaseModel):
     def embedded(self) -> bool:
         """Whether GHCM starts a private Redis."""
         return self.redis == EMBEDDED
+
+    @property
+    def redis_url(self) -> str | None:
+        """The Redis that is given; None where a private one is started."""
+        return None if self.embedded else self.redis
 
     def shown(self) -> dict[str, object]:
         """The settings as they may be printed."""

@@ -16,14 +16,13 @@ def main() -> None:
     """Serve until told to end."""
     parser = argparse.ArgumentParser(prog="python -m ghcm.supervisor", description=__doc__)
     parser.add_argument("--state", type=Path, required=True, help="the state directory of the daemon")
-    parser.add_argument("--redis", required=True, help="the URL of caches and sinks")
     parser.add_argument("--fd", type=int, help="a listening socket to take over")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000)
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    settings = load_settings({"state": arguments.state, "redis": arguments.redis})
-    supervisor = Supervisor(StateDirectory(arguments.state), arguments.redis, settings)
+    settings = load_settings({"state": arguments.state})
+    supervisor = Supervisor(StateDirectory(arguments.state), settings.redis, settings)
     config = uvicorn.Config(
         supervisor,
         host=arguments.host,

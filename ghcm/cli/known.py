@@ -42,8 +42,7 @@ def known(name: str | None, state: Path | None) -> tuple[Program, Connections]:
         raise GhcmError(message, code="GHCM-605", detail=detail, hint=hint)
     control = Control(at.control)
     served = str(control.ask("status")["redis"]) if control.listening() else None
-    redis = served or (None if settings.embedded else settings.redis)
-    return program, Connections(base, redis, patience=5.0, sql=settings.sql)
+    return program, Connections(base, served or settings.redis_url, patience=5.0, sql=settings.sql)
 
 
 def dead_letters(program: Program, state: Path | None, unit: str | None = None) -> list[Path]:

@@ -3,6 +3,7 @@
 It is started beside the command, ended with it, in a state directory that nobody else uses.
 """
 
+import os
 import queue
 import shutil
 import signal
@@ -20,6 +21,7 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.protocol import Control, Document, decode, raised
 from ghcm.runtime.daemon.state import StateDirectory, keep_letters
 from ghcm.runtime.parent_death import ending_with_parent
+from ghcm.runtime.settings import REDIS
 
 _STOP_SECONDS = 60.0
 
@@ -75,13 +77,18 @@ def free_state(folder: Path, name: str) -> StateDirectory:
 def private_daemon(state: StateDirectory, redis: str, host: str, port: int) -> Generator[PrivateDaemon]:
     """A daemon for the time of the block. Ends with this process even if that is killed."""
     state.logs.mkdir(parents=True, exist_ok=True)
-    given = {"--state": str(state.path.absolute()), "--redis": redis, "--host": host, "--port": str(port)}
+    given = {"--state": str(state.path.absolute()), "--host": host, "--port": str(port)}
     arguments = [*chain.from_iterable(given.items()), "--spare"]
     line = ending_with_parent([sys.executable, "-m", "ghcm.runtime.daemon", *arguments], on_death=signal.SIGTERM)
     with (state.logs / "daemon.log").open("ab") as log:
         # Ctrl-C is for us alone: we end the daemon when we have said what there is to say.
         process = subprocess.Popen(
-            line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, start_new_session=True
+            line,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            start_new_session=True,
+            env={**os.environ, REDIS: redis},
         )
     daemon = PrivateDaemon(state, process)
     try:

@@ -20,7 +20,7 @@ from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.daemon.warm_standby import WarmStandby
 from ghcm.runtime.jobs.store import Job
 from ghcm.runtime.pubsub.embedded import embedded_command
-from ghcm.runtime.settings import Settings
+from ghcm.runtime.settings import REDIS, Settings
 
 log = logging.getLogger("ghcm.daemon")
 
@@ -49,7 +49,7 @@ class Processes:
     _released: dict[str, asyncio.Future[bool]] = field(default_factory=dict[str, asyncio.Future[bool]])
 
     def __post_init__(self) -> None:
-        self._told = ("--state", str(self.state.path), "--redis", self.redis_url)
+        self._told = ("--state", str(self.state.path))
         self.standby = WarmStandby(self._command("spare", "ghcm.runtime.daemon.warm_standby"))
 
     async def start(self, *, standby: bool) -> None:
@@ -166,7 +166,8 @@ class Processes:
         self, name: str, module: str, *arguments: str, inherits: Sequence[int] = (), patience: float = 10.0
     ) -> Command:
         line = [sys.executable, "-u", "-m", module, *arguments]
-        return Command(name, line, self.state.logs / f"{name}.log", SLOT, inherits, patience)
+        environment = {**SLOT, REDIS: self.redis_url}  # no arguments: everybody may read those, with the password
+        return Command(name, line, self.state.logs / f"{name}.log", environment, inherits, patience)
 
     async def _stop(self, name: str) -> None:
         if name in self.children:

@@ -1,8 +1,9 @@
 """An engine as a process of its own:
 
-    python -m ghcm.runtime.slot.process --bundle FILE --job ID --state DIR [--base DIR] [--redis URL]
+    python -m ghcm.runtime.slot.process --bundle FILE --job ID --state DIR [--base DIR]
 
-Reports are JSON objects, one a line, on standard output:
+GHCM_REDIS names its Redis by URL; without one there are no calls and no Redis sinks. Reports are JSON objects, one a
+line, on standard output:
 
     {"event": "running"}                     all units have opened their sources and sinks
     {"event": "commit", "commits": n}        at most once per second
@@ -84,7 +85,7 @@ class _Process:
         bundle = Bundle.open(options.bundle if job is None else job.bundle)
         if bundle.edited:
             _log.warning("edited since the build: %s", ", ".join(bundle.edited))
-        connections = Connections(options.base, options.redis, sql=settings.sql)
+        connections = Connections(options.base, settings.redis_url, sql=settings.sql)
         engine = Engine(
             bundle,
             connections=connections,
@@ -227,7 +228,6 @@ def _arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--job", required=True, help="name of the run across restarts")
     parser.add_argument("--state", type=Path, required=True, help="state directory")
     parser.add_argument("--base", type=Path, default=Path.cwd(), help="directory that relative paths start from")
-    parser.add_argument("--redis", default=None, help="URL of the Redis; without one no calls, no Redis sinks")
     parser.add_argument("--form", choices=("auto", "rows", "columns"), default="auto", help="form of the operators")
     parser.add_argument("--linger", action="store_true", help="stay when all inputs are read")
     return parser.parse_args(words)

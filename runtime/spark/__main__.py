@@ -1,4 +1,4 @@
-"""The Spark driver as a process: `python -m ghcm.runtime.spark --state DIR [--redis URL]`.
+"""The Spark driver as a process: `python -m ghcm.runtime.spark --state DIR`.
 
 Serves the batch units of all jobs in the store of the state directory. Requests are JSON objects, one a line, on
 standard input: {"op": "refresh"} (jobs have come or gone), {"op": "status"}, {"op": "cancel", "id": call}, {"op":
@@ -56,7 +56,8 @@ def main(words: list[str]) -> int:
 
 def _serve(options: argparse.Namespace, requests: SimpleQueue[dict[str, object]]) -> int:
     store = open_store(options.state / "jobs.sqlite")
-    driver = Driver(options.state, options.redis, store, load_settings(), _tell)
+    settings = load_settings()
+    driver = Driver(options.state, settings.redis_url, store, settings, _tell)
     driver.on_gone = lambda: requests.put({"op": "gone"})
     driver.start()
     while True:
@@ -117,7 +118,6 @@ def _listen(requests: SimpleQueue[dict[str, object]]) -> None:
 def _arguments(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m ghcm.runtime.spark", description="Run the batch units of all jobs.")
     parser.add_argument("--state", type=Path, required=True, help="state directory")
-    parser.add_argument("--redis", default=None, help="URL of the Redis")
     return parser.parse_args(words)
 
 

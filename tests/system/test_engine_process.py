@@ -21,6 +21,7 @@ from ghcm.runtime.pubsub.cache import cache_topic
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.embedded import find_redis_server
 from ghcm.runtime.pubsub.envelope import Instruction, State, new_id
+from ghcm.runtime.settings import REDIS
 from ghcm.runtime.sinks.reply import load_reply
 from ghcm.runtime.sinks.sink import read
 from tests.redis_server import RedisServer, await_redis
@@ -65,18 +66,7 @@ def make(base: Path, place: str, *, lines: int = 20_000, files: int = 4, seed: i
 
 
 def start(base: Path, bundle: Path, url: str) -> subprocess.Popen[str]:
-    arguments = [
-        "--bundle",
-        str(bundle),
-        "--job",
-        "job",
-        "--state",
-        str(base / "state"),
-        "--base",
-        str(base),
-        "--redis",
-        url,
-    ]
+    arguments = ["--bundle", str(bundle), "--job", "job", "--state", str(base / "state"), "--base", str(base)]
     with (base / "engine.log").open("a") as log:
         return subprocess.Popen(
             [sys.executable, "-m", "ghcm.runtime.slot.process", *arguments],
@@ -84,7 +74,7 @@ def start(base: Path, bundle: Path, url: str) -> subprocess.Popen[str]:
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,
-            env=ENVIRONMENT,
+            env={**ENVIRONMENT, REDIS: url},
         )
 
 

@@ -24,6 +24,7 @@ from ghcm.runtime.jobs.store import JobState, Store, open_store
 from ghcm.runtime.pubsub.cache import START
 from ghcm.runtime.pubsub.connections import Connections, topic_of
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State, new_id, now_us
+from ghcm.runtime.settings import REDIS
 from ghcm.runtime.sinks.reply import load_reply
 from ghcm.runtime.sinks.sink import read
 from tests.redis_server import RedisServer
@@ -87,17 +88,8 @@ class World:
         self.heard = threading.Condition()
 
     def start(self) -> None:
-        command = [
-            sys.executable,
-            "-u",
-            "-m",
-            "ghcm.runtime.spark",
-            "--state",
-            str(self.state.path),
-            "--redis",
-            self.url,
-        ]
-        environment = {**os.environ, "GHCM_SPARK_MASTER": "local[2]"}
+        command = [sys.executable, "-u", "-m", "ghcm.runtime.spark", "--state", str(self.state.path)]
+        environment = {**os.environ, "GHCM_SPARK_MASTER": "local[2]", REDIS: self.url}
         with (self.folder / "driver.log").open("ab") as log:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, env=environment
