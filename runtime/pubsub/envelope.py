@@ -140,7 +140,7 @@ def encode(envelope: Instruction | Feedback) -> bytes:
     document = to_json(envelope)
     try:
         text = json.dumps({"v": FORMAT, **document}, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise GhcmError(f"{subject} cannot be written as JSON", code="GHCM-710", detail=str(error)) from error
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > LIMIT:
@@ -187,10 +187,9 @@ def _plain(value: object) -> object:
             return _TEXTS[value]
         case Failed():
             return value.error.document()
-        case SinkVersion():
-            return to_json(value)
         case dict() | MappingProxyType():
-            return {name: _plain(item) for name, item in cast("Mapping[str, object]", value).items()}
+            items = cast("Mapping[str, object]", value).items()
+            return {name: to_json(item) if isinstance(item, SinkVersion) else item for name, item in items}
         case _:  # what parameters hold: JSON already, or refused when it is written
             return value
 

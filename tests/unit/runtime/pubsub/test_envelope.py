@@ -54,6 +54,18 @@ feedbacks = st.builds(
 )
 
 
+def test_parameters_may_be_deep_and_too_deep_ones_are_refused() -> None:
+    def nested(depth: int) -> Instruction:
+        value: dict[str, object] = {}
+        for _ in range(depth):
+            value = {"a": value}
+        return Instruction("1", "program", "unit", value)
+
+    assert decode_instruction(encode(nested(600))) == nested(600)
+    with pytest.raises(GhcmError, match="cannot be written as JSON"):
+        encode(nested(9_000))
+
+
 @given(instructions)
 def test_an_instruction_comes_back_as_it_was_sent(instruction: Instruction) -> None:
     assert decode_instruction(encode(instruction)) == instruction
