@@ -49,7 +49,7 @@ _CONFIGURATION = {
     "delta.deletedFileRetentionDuration": "interval 1 hour",
     "delta.setTransactionRetentionDuration": "interval 7 days",
 }
-_MANY = 50
+_MANY = 40
 """Commits from one compaction to the next, and live files from which on there is one."""
 _FILE_BYTES = 128 * 1024 * 1024
 _TRIES = 20
@@ -182,7 +182,7 @@ class DeltaTable:
         try:
             with alone(self.path):
                 table = library.DeltaTable(str(self.path))
-                if len(table.file_uris()) > _MANY:
+                if len(table.file_uris()) >= _MANY:
                     table.optimize.compact(target_size=_FILE_BYTES, writer_properties=packed)
                 table.cleanup_metadata()
                 table.vacuum(retention_hours=1, dry_run=False, enforce_retention_duration=False, full=True)
