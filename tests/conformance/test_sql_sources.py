@@ -68,9 +68,9 @@ def connections(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Conn
     found.close()
 
 
-def lines() -> dict[str, dict[str, bytes]]:
+def lines(asked: Program) -> dict[str, dict[str, bytes]]:
     """The same rows as the reference is given them: as JSON objects."""
-    (source,) = [task.id for task in program("stream").unit("u").tasks if not task.inputs]
+    (source,) = [task.id for task in asked.unit("u").tasks if not task.inputs]
     return {source: {"": "".join(json.dumps(record) + "\n" for record in [*RECORDS, BAD]).encode()}}
 
 
@@ -78,7 +78,7 @@ def lines() -> dict[str, dict[str, bytes]]:
 def test_the_native_engine(connections: Connections, tmp_path: Path, form: Form) -> None:
     read_by = program("stream")
     Engine(Compiled(read_by), connections=connections, state=tmp_path / "state", form=form).run()
-    wanted = reference.run(read_by, "u", inputs=lines())
+    wanted = reference.run(read_by, "u", inputs=lines(read_by))
     rows = list(read(read_by.sink("rows"), connections))
     assert sorted(rows) == sorted(wanted.sinks["rows"]) and len(rows) == 200  # type: ignore[type-var]
     dead = kept_letters.counts([tmp_path / "state" / "dead" / "shop" / "u"])
@@ -88,7 +88,7 @@ def test_the_native_engine(connections: Connections, tmp_path: Path, form: Form)
 def test_spark(connections: Connections, tmp_path: Path, spark: SparkSession) -> None:
     asked = program("batch")
     there = run_on_spark(spark, asked, "u", tmp_path, sql=dict(connections.sql))
-    here = run_in_reference(asked, "u", tmp_path, None, inputs=lines())
+    here = run_in_reference(asked, "u", tmp_path, None, inputs=lines(asked))
     element = reply_element(asked, "u")
     assert element is not None
     reply = [from_json(each, element) for each in there.reply]
