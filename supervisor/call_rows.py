@@ -18,6 +18,7 @@ from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.backend import SinkSnapshot
 from ghcm.runtime.sinks.reply import fetch_reply, load_reply
 from ghcm.runtime.sinks.sink import rows_of_call
+from ghcm.spg.connectors import unreadable
 from ghcm.spg.graph import Unit
 from ghcm.spg.ops import Reply, To
 from ghcm.supervisor.catalogue import KnownProgram
@@ -49,6 +50,8 @@ def rows_of(
         rows = _kept(call, load_reply(connections, call.id))
         return Rows(element.names, rows[offset : offset + limit], len(rows), None)
     stored = known.program.sink(_sink(unit, call, sink))
+    if why := unreadable(stored.connector):
+        raise Problem(404, "GHCM-328", f'what is in sink "{stored.name}" cannot be read back', detail=why)
     columns, written = stored.columns, call.feedback.sinks.get(stored.name)
     if written is None:
         return Rows(columns.names, [], 0, stored.name)

@@ -22,6 +22,7 @@ from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.settings import Seconds
 from ghcm.runtime.sinks.backend import Commit, SinkSnapshot
 from ghcm.runtime.sinks.sink import is_readable, view
+from ghcm.spg.connectors import unreadable
 from ghcm.spg.graph import Sink
 from ghcm.supervisor.models import canonical
 from ghcm.supervisor.problems import Problem
@@ -39,7 +40,7 @@ class SinkWatch:
     def __init__(self, sink: Sink, connections: Connections) -> None:
         if not is_readable(sink):
             message = f'sink "{sink.name}" cannot be looked at: it is a place of {sink.connector.word}'
-            raise Problem(404, "GHCM-341", message)
+            raise Problem(404, "GHCM-341", message, detail=unreadable(sink.connector))
         self.sink, self.connections = sink, connections
         self._view = view(sink, connections)
         self._lock = threading.Lock()

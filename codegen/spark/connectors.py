@@ -7,10 +7,9 @@ from ghcm.codegen.spark.expressions import Scope
 from ghcm.codegen.spark.library.sql import quoted
 from ghcm.codegen.spark.sql import Checked, col
 from ghcm.codegen.spark.text import also, python_text, quote, sql_dict, sql_text
-from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate
 from ghcm.spg.connectors import Files, Generate, Memory, Mode, Parquet, Redis, SqlQuery
-from ghcm.spg.graph import Task
+from ghcm.spg.graph import Sink, Task
 from ghcm.spg.ops import Publish, ReadSink, Source, To
 from ghcm.spg.traits import TIME
 
@@ -88,18 +87,24 @@ def write_body(scope: Scope, op: To) -> list[str]:
             call = f"write_table(job, rows, {quote(sink.name)}, {quote(path)}, {element}"
             separator = f", separator={quote(format_.separator)}" if format_.separator != "," else ""
             return [f"{call}, format={quote(format_.name)}, mode={mode}{separator})"]
-        case Redis(place=prefix):
-            return _redis(scope, sink.name, prefix, sink.key, sink.mode)
+        case Redis():
+            return _redis(scope, sink, connector)
         case _:  # the engine does not take it
             raise ValueError(f"Spark does not support {op}")
 
 
-def _redis(scope: Scope, name: str, prefix: str, key: Lambda | None, mode: Mode) -> list[str]:
-    assert key is not None, "a sink without a key is not supported"
-    value = scope.on_record(key)
-    what = f"{quote(name)}, {quote(prefix)}, {scope.element(scope.takes.element)}"
-    keyed = f"{sql_text(value.value)}, {scope.type(key.body.type)}"
-    return [*scope.passed(value), f"write_redis(job, rows, {what}, {keyed}, mode={quote(mode.value)})"]
+def _redis(scope: Scope, sink: Sink, place: Redis) -> list[str]:
+    assert sink.key is not None, "a sink without a key is not supported"
+    value = scope.on_record(sink.key)
+    what = f"{quote(sink.name)}, {quote(place.prefix)}, {scope.element(scope.takes.element)}"
+    keyed = f"{sql_text(value.value)}, {scope.type(sink.key.body.type)}"
+    call = f"write_redis(job, rows, {what}, {keyed}, mode={quote(sink.mode.value)})"
+    if place.form is not None:
+        column = place.value(sink.columns.names)
+        form = quote(place.form) + (f", value={quote(column)}" if column is not None else "")
+        form += f", expire_us={place.expire_us}" if place.expire_us is not None else ""
+        call = f"write_redis_form(job, rows, {what}, {keyed}, redis_form({form}))"
+    return [*scope.passed(value), call]
 
 
 def publish_body(scope: Scope, op: Publish) -> list[str]:

@@ -10,7 +10,19 @@ from typing import assert_never
 from ghcm.codegen.backend import Artifact
 from ghcm.codegen.spark.job import generate
 from ghcm.codegen.spark.packing import PACKAGE, library_zip
-from ghcm.spg.connectors import SINKS, Connector, Files, Generate, Kafka, Memory, Socket, SourceConnector, SqlQuery
+from ghcm.spg.connectors import (
+    SINKS,
+    Connector,
+    Files,
+    Generate,
+    Kafka,
+    Memory,
+    Socket,
+    SourceConnector,
+    SqlQuery,
+    modes_of,
+    unreadable,
+)
 from ghcm.spg.graph import Program, Sink, Task, Unit
 from ghcm.spg.ops import ArrivalTime, ReadSink, ReadTable, Source, To
 from ghcm.support import YES, Engine, Never, NotYet, Support
@@ -73,6 +85,8 @@ def _endless(connector: Connector) -> str:
 
 
 def _reads(sink: Sink) -> Support:
+    if why := unreadable(sink.connector):
+        return Never(f'sink "{sink.name}" cannot be read: {why}', code="GHCM-522")
     return YES if _known(sink) else NotYet(f'Spark cannot read the sink "{sink.name}"', code="GHCM-522")
 
 
@@ -82,7 +96,7 @@ def _writes(sink: Sink) -> Support:
         return NotYet(f'Spark cannot write the sink "{sink.name}" yet', code="GHCM-523")
     if sink.mode in SINKS[sink.connector.word].keyed and sink.key is None:
         return Never(f'the sink "{sink.name}" on {kind.capitalize()} needs a key', code="GHCM-524")
-    if sink.mode not in SINKS[sink.connector.word].modes:
+    if sink.mode not in modes_of(sink.connector):
         return Never(f'the sink "{sink.name}" holds files, which cannot be upserted', code="GHCM-524")
     return YES
 

@@ -218,9 +218,9 @@ class Sinks:
         return {task.op.sink for unit in self.program.units for task in unit.tasks if isinstance(task.op, To)}
 
     def _look(self, sink: Sink) -> Iterator[News]:
-        from ghcm.runtime.sinks.sink import is_readable, read, rows_of_call, view
+        from ghcm.runtime.sinks.sink import is_kept, is_readable, read, rows_of_call, view
 
-        if not is_readable(sink):
+        if not is_kept(sink):
             return
         if sink.name not in self._views:
             self._views[sink.name] = view(sink, self.connections)
@@ -228,7 +228,9 @@ class Sinks:
         seen = self._seen.setdefault(sink.name, set())
         for version in [each.version for each in commits if each.version not in seen]:
             seen.add(version)
-            if sink.mode in SINKS[sink.connector.word].keyed:
+            if not is_readable(sink):
+                yield News(sink.name, version, None, ())
+            elif sink.mode in SINKS[sink.connector.word].keyed:
                 yield News(sink.name, version, None, _json(islice(read(sink, self.connections), _SAMPLE), sink.columns))
             else:
                 page = rows_of_call(sink, self.connections, call=version, version=version, limit=_SAMPLE)

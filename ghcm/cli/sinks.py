@@ -65,16 +65,17 @@ def sinks(program: Named, state: State = None, json: Json = False) -> None:
 
 def _described(sink: Sink, connections: Connections) -> dict[str, object]:
     from ghcm.cli.run_report import where
-    from ghcm.runtime.sinks.sink import is_readable, read, view
+    from ghcm.runtime.sinks.sink import is_kept, is_readable, read, view
     from ghcm.spg.connectors import Mode
     from ghcm.values.timestamps import timestamp_text
 
     said: dict[str, object] = {"sink": sink.name, "where": where(sink), "mode": sink.mode.value}
-    if is_readable(sink):
+    if is_kept(sink):
         latest = view(sink, connections).latest()
-        # A commit of rows that are kept by key tells how many it wrote, not how many there are.
-        whole = None if sink.mode is Mode.UPSERT else latest
-        said["rows"] = whole.rows if whole else sum(1 for _ in read(sink, connections))
+        if is_readable(sink):
+            # A commit of rows that are kept by key tells how many it wrote, not how many there are.
+            whole = None if sink.mode is Mode.UPSERT else latest
+            said["rows"] = whole.rows if whole else sum(1 for _ in read(sink, connections))
         said |= {"version": latest and latest.version, "committed": latest and timestamp_text(latest.time)}
     return said
 

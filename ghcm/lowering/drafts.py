@@ -103,7 +103,9 @@ Bound: TypeAlias = Flow | Raw
 
 @dataclass(frozen=True, slots=True)
 class SinkDraft:
-    """A declared sink before its writers are known. `element`: the type of the declared record, if there is one."""
+    """A declared sink before its writers are known. `element`: the type of the declared record, if there is one.
+    The `key` of a form of Redis is its place; `score`: where that of a sorted set stands.
+    """
 
     name: str
     connector: Connector
@@ -111,6 +113,7 @@ class SinkDraft:
     key: ast.Expr | None
     element: Type | None
     span: Span | None
+    score: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)

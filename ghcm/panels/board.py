@@ -13,6 +13,7 @@ from typing import Any, cast
 from ghcm.errors import Diagnostics, suggest
 from ghcm.panels.panel import KINDS, LEVELS, OPTIONS, WORDS, Panel, check, is_number, options_of
 from ghcm.source import Source, Span
+from ghcm.spg.connectors import unreadable
 from ghcm.spg.graph import Program
 from ghcm.types import Timestamp, strip
 
@@ -68,6 +69,8 @@ def default_board(program: Program) -> Board:
     """A table of each sink, below a chart of it over time where it has a time and a number."""
     panels: list[Panel] = []
     for sink in program.sinks:
+        if unreadable(sink.connector):
+            continue
         columns = sink.columns
         time = next((each.name for each in columns.fields if isinstance(strip(each.type), Timestamp)), None)
         number = next((each.name for each in columns.fields if is_number(each)), None)
@@ -139,6 +142,10 @@ class _Reader:
             message = f'program "{self._program.name}" has no sink "{panel.sink}"'
             hint = suggest(panel.sink, self._sinks)
             self.found.error(_CODE, message, self._at(index, "sink"), detail=f"It has {has}.", hint=hint)
+            return False
+        if why := unreadable(sink.connector):
+            message = f'sink "{panel.sink}" cannot be shown'
+            self.found.error(_CODE, message, self._at(index, "sink"), detail=why)
             return False
         mistakes = check(panel, sink.columns)
         for each in mistakes:

@@ -4,9 +4,11 @@ Plain frozen data, named by the program; which server stands behind a name is th
 says what a connector is as a sink; what runs it stands in `ghcm.runtime.sinks` and `ghcm.runtime.sources`.
 """
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from string import Formatter
 from typing import ClassVar, TypeAlias
 
 from ghcm.expr import Value
@@ -153,17 +155,68 @@ class Kafka:
 
 @dataclass(frozen=True, slots=True)
 class Redis:
-    """A key prefix on the profile's Redis: a sink (one hash per version, see `ghcm.runtime.sinks`) or a cache."""
+    """A key prefix on the profile's Redis: a sink (one hash per version, see `ghcm.runtime.sinks`) or a cache.
+
+    With a `form`, a word of `REDIS_FORMS`, a sink for other applications: each record stands under the key that
+    `place` makes of it (see `template_of`), which `expire_us` after the last write is gone. `score` is the column that
+    orders a sorted set.
+    """
 
     word: ClassVar[str] = "redis"
     ends: ClassVar[bool] = True
 
     place: str
+    form: str | None = None
+    expire_us: int | None = None
+    score: str | None = None
 
     @property
     def address(self) -> Address:
         """See `Address`."""
         return "redis", self.place
+
+    @property
+    def prefix(self) -> str:
+        """Where GHCM keeps its notes, and what is not committed. Those of a form lie in one slot of a cluster, that of
+        all its keys where these have one.
+        """
+        if self.form is None:
+            return self.place
+        key = "".join(text + (f"<{field}>" if field else "") for text, field in template_of(self.place))
+        tag = re.search(r"\{([^}]+)\}", key)
+        return f"ghcm:{{{tag[1] if tag else key}}}:{key}"
+
+    def left(self, columns: Sequence[str]) -> list[str]:
+        """The columns that neither the key nor the score holds."""
+        held = {self.score, *(field for _, field in template_of(self.place))}
+        return [name for name in columns if name not in held]
+
+    def value(self, columns: Sequence[str]) -> str | None:
+        """The column whose text a key holds, or the score of a sorted set; None where it holds the record."""
+        return self.score or (self.left(columns)[0] if self.form == "string" else None)
+
+
+def template_of(place: str) -> tuple[tuple[str, str | None], ...]:
+    """The texts of a key of Redis, each with the field whose value follows; ValueError where there is no such template.
+
+    >>> template_of("user:{id}:{{seen}}")
+    (('user:', 'id'), (':{', None), ('seen}', None))
+    """
+    parts = [*Formatter().parse(place)]
+    for _, field, more, conversion in parts:
+        if field is not None and (more or conversion or not field.isidentifier()):
+            raise ValueError(f'between braces stands the name of a field alone, not "{field}" and the like')
+    return tuple((text, field) for text, field, _, _ in parts)
+
+
+REDIS_FORMS: Mapping[str, Mode] = {
+    **dict.fromkeys(("string", "json", "hash", "sorted_set"), Mode.UPSERT),
+    **dict.fromkeys(("list", "stream"), Mode.APPEND),
+}
+"""The forms that other applications read, by the word of the language, with their modes."""
+
+SINGLE_FORMS = ("string", "sorted_set")
+"""Those that hold one field of a record and not all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +275,8 @@ def text_of(connector: Connector) -> str:
             return f"memory, {len(rows)} rows"
         case Generate(rows=rows):
             return f"generate {'without end' if rows is None else f'{rows} rows'}"
+        case Redis(form=str(form)):
+            return f"redis {form} {connector.place}"
         case _:  # the others are known by their address
             return f"{connector.word} {connector.address[1]}"
 
@@ -288,6 +343,21 @@ SINKS: Mapping[str, AsSink] = {
     ),
 }
 """The connectors that are sinks, by the word of the language."""
+
+
+def modes_of(connector: Connector) -> tuple[Mode, ...]:
+    """The modes that a sink of this connector can have."""
+    if isinstance(connector, Redis) and connector.form is not None:
+        return (REDIS_FORMS[connector.form],)
+    return SINKS[connector.word].modes
+
+
+def unreadable(connector: Connector) -> str:
+    """Why a sink of this connector cannot be read back; empty where it can."""
+    if isinstance(connector, Redis) and connector.form is not None:
+        return "Its keys are for other applications, which may change them; GHCM does not look for them again."
+    return ""
+
 
 CACHES = {word: SINKS[word] for word in ("kafka", "redis")}
 """The connectors that carry calls."""

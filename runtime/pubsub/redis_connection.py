@@ -136,6 +136,12 @@ def failed(url: str, error: redis.RedisError) -> GhcmError:
     if isinstance(error, redis.AuthenticationError):
         hint = "put user and password into GHCM_REDIS: redis://user:password@host:port/0"
         return GhcmError(f"Redis at {shown(url)} refuses the password", code="GHCM-720", hint=hint)
+    if "CROSSSLOT" in text or "same slot" in text or "non local key" in text:
+        hint = (
+            'a hash tag, the same in all of its keys, keeps them together: "{shop}:log"; in a form "{{shop}}:log:{id}"'
+        )
+        message = f"Redis at {shown(url)} is a cluster, and what has to be written at once lies in several slots"
+        return GhcmError(message, code="GHCM-721", detail=text, hint=hint)
     if isinstance(error, LOST):
         hint = 'start it, correct GHCM_REDIS, or set redis = "embedded" for a private server'
         return GhcmError(f"Redis at {shown(url)} cannot be reached", code="GHCM-720", detail=text, hint=hint)

@@ -1,4 +1,6 @@
-"""What keyed sinks share: how a row stands in one (a field named by its key, with the row as JSON), and their view."""
+"""What keyed sinks share: how a row stands in one (a field named by its key, with the row as JSON where nothing else is
+said), and their view.
+"""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -12,36 +14,41 @@ from ghcm.runtime.data.columns import Row, columns_of, rows_of
 from ghcm.runtime.sinks.backend import Commit, KeyOf, SinkSnapshot
 from ghcm.spg.connectors import Mode
 from ghcm.spg.graph import Sink
+from ghcm.tables.redis_forms import Form
 from ghcm.types import Struct, Type
 from ghcm.values import Json, compact, key_writer, own_writer, reader
 
 
 class KeyedForm:
-    """Rows of `columns` as field and value; `key` gives the canonical key, of type `key_type`."""
+    """Rows of `columns` as field and value; `key` gives the canonical key, of type `key_type`. `shown`: the form in
+    which other applications read them, and which decides how they stand.
+    """
 
-    def __init__(self, columns: Struct, key: KeyOf, key_type: Type) -> None:
+    def __init__(self, columns: Struct, key: KeyOf, key_type: Type, shown: Form | None = None) -> None:
+        self.shown = shown
         self._columns = columns
         self._key = key
         self._key_text = key_writer(key_type)
-        self._to_json = own_writer(columns)
+        to_json = own_writer(columns)
+        self._text = shown.text_writer(columns) if shown is not None else lambda row: compact(to_json(row))
 
-    def pairs(self, rows: Sequence[Row] | pl.DataFrame) -> Iterator[tuple[str, str]]:
-        """Field and value of each row, in order."""
+    def pairs(self, rows: Sequence[Row] | pl.DataFrame, first: int = 0) -> Iterator[tuple[str, str]]:
+        """Field and value of each row, in order; `first` is the number of the first one, where fields are numbered."""
         if isinstance(rows, pl.DataFrame):
             rows = rows_of(rows, [(field.name, field.type) for field in self._columns.fields])
-        for row in rows:
-            yield self._key_text(self._key(row)), compact(self._to_json(row))
+        pairs = ((self._key_text(self._key(row)), self._text(row)) for row in rows)
+        return pairs if self.shown is None else self.shown.staged(pairs, 0, first)
 
 
-def form_of(sink: Sink, key: KeyOf | None) -> KeyedForm:
-    """The form of a sink's rows. GhcmError where it has no key, or is to be appended to."""
+def form_of(sink: Sink, key: KeyOf | None, shown: Form | None = None) -> KeyedForm:
+    """The form of a sink's rows. GhcmError where it has no key, or is to be appended to and has no form for others."""
     if key is None or sink.key is None:
         hint = "a Redis sink needs key = ..., one field each"
         raise GhcmError(f'sink "{sink.name}" has no key', code="GHCM-734", hint=hint)
-    if sink.mode is Mode.APPEND:
+    if sink.mode is Mode.APPEND and shown is None:
         message = f'"{sink.connector.address[1]}" is keyed and cannot be appended to'
         raise GhcmError(message, code="GHCM-734", hint="use upsert or replace")
-    return KeyedForm(sink.columns, key, sink.key.body.type)
+    return KeyedForm(sink.columns, key, sink.key.body.type, shown)
 
 
 def row_reader(columns: Struct, address: str) -> Callable[[bytes | str], Row]:

@@ -8,9 +8,11 @@
     both      <prefix>:@versions             hash: version -> {"rows", "time"}
               <prefix>:@call:<id>            hash of the rows of a batch call, for ten minutes
     staging   <prefix>:@open:<id>            hash of the rows that are being written
-              <prefix>:@staging:<version>    hash of the rows that are prepared (upsert)
+              <prefix>:@staging:<version>    hash of the rows that are prepared (upsert, and all forms)
               <prefix>:@prepared             hash: version -> {"rows", "writer"}
+    forms     <prefix>:@progress             hash: version -> how many of its rows are appended already
 
+Forms that other applications read are staged here as well, and published as `ghcm.tables.redis_forms` says.
 Every step is one script on the server, so that repeating it after a lost answer or a crash changes nothing. KEYS[1] is
 the key prefix, part of all other keys.
 """
@@ -33,8 +35,9 @@ from ghcm.runtime.pubsub.envelope import now_us
 from ghcm.runtime.pubsub.redis_connection import commands
 from ghcm.runtime.sinks.backend import Commit, KeyOf, Page
 from ghcm.runtime.sinks.keyed import KeyedForm, KeyedView, form_of, row_reader
-from ghcm.spg.connectors import Mode
+from ghcm.spg.connectors import Mode, Redis, unreadable
 from ghcm.spg.graph import Sink
+from ghcm.tables.redis_forms import SHRINK, Form
 
 _CHUNK = 1000
 _OPEN_SECONDS = 3600
@@ -58,7 +61,7 @@ class RedisWriter:
 
     def write(self, rows: Sequence[Row] | pl.DataFrame) -> None:
         key = f"{self._prefix}:@open:{self._open}"
-        pairs = self._form.pairs(rows)
+        pairs = self._form.pairs(rows, self._rows)
         while chunk := dict(islice(pairs, _CHUNK)):
             self._connections.run(partial(_fill, key=key, rows=chunk))
         self._rows += len(rows)
@@ -83,6 +86,9 @@ class RedisWriter:
             raise GhcmError(f'version "{version}" of "{self._prefix}" was never prepared', code="GHCM-732")
         commit = Commit(version, int(json.loads(cast("bytes", prepared))["rows"]), now_us())
         record = json.dumps({"rows": commit.rows, "time": commit.time})
+        if self._form.shown is not None:
+            self._form.shown.publish(self._connections.run, self._prefix, version, record, [commit.rows])
+            return commit
         if self._mode is Mode.REPLACE:
             self._script(COMMIT_REPLACE, version, record, _KEPT_SECONDS)
             return commit
@@ -97,11 +103,14 @@ class RedisWriter:
         self._script(ABORT, version, self._target(version))
 
     def recover(self, keep: Collection[str] = ()) -> None:
-        """As `SinkWriter.recover`. Rows that were never prepared expire by themselves within the hour."""
+        """As `SinkWriter.recover`; what others see a part of is completed, since a repeated call leaves it as it is.
+        Rows that were never prepared expire by themselves within the hour.
+        """
         prepared = self._connections.run(lambda client: client.hgetall(f"{self._prefix}:@prepared"))
         for version, record in cast("dict[bytes, bytes]", prepared).items():
             if json.loads(record)["writer"] == self._writer and version.decode() not in keep:
-                self.abort(version.decode())
+                begun = self._connections.run(partial(_progress, prefix=self._prefix, version=version))
+                (self.abort if begun is None else self.commit)(version.decode())
 
     def close(self) -> None:
         if self._rows:
@@ -118,12 +127,15 @@ class RedisWriter:
 def open_writer(
     sink: Sink, connections: Connections, *, writer: str, key: KeyOf | None, call: str | None
 ) -> RedisWriter:
-    return RedisWriter(connections, sink.connector.address[1], form_of(sink, key), sink.mode, writer, call)
+    place, shown = _place(sink), None
+    if place.form is not None:
+        shown = Form(place.form, place.value(sink.columns.names), place.expire_us)
+    return RedisWriter(connections, place.prefix, form_of(sink, key, shown), sink.mode, writer, call)
 
 
 def read(sink: Sink, connections: Connections, *, version: str | None, call: str | None) -> Iterator[Row]:
     """As `SinkBackend.read`; of a sink that is upserted that version or a later one."""
-    name = sink.connector.address[1]
+    name = _readable(sink)
     key = _hash(connections, name, sink.mode, version, call)
     if key is None:
         return iter(())
@@ -133,7 +145,7 @@ def read(sink: Sink, connections: Connections, *, version: str | None, call: str
 
 def page(sink: Sink, connections: Connections, *, call: str, version: str | None, limit: int, offset: int) -> Page:
     """As `SinkBackend.page`, in the order of the keys."""
-    name = sink.connector.address[1]
+    name = _readable(sink)
     key = _hash(connections, name, sink.mode, version or call, call)
     names = sorted(cast("list[bytes]", connections.run(lambda client: client.hkeys(key)) if key is not None else []))
     wanted = names[offset : offset + limit]
@@ -150,8 +162,24 @@ def view(sink: Sink, connections: Connections) -> KeyedView:
     )
 
 
+def _place(sink: Sink) -> Redis:
+    assert isinstance(sink.connector, Redis), "the registry has brought it here"
+    return sink.connector
+
+
+def _readable(sink: Sink) -> str:
+    if why := unreadable(sink.connector):
+        hint = "other applications read it; a sink without a form can be written beside it."
+        raise GhcmError(f'sink "{sink.name}" cannot be read', code="GHCM-734", detail=why, hint=hint)
+    return _place(sink).prefix
+
+
+def _progress(client: redis.Redis, prefix: str, version: bytes) -> object:
+    return commands(client).hget(f"{prefix}:@progress", version)
+
+
 def _latest(sink: Sink, connections: Connections) -> Commit | None:
-    name = sink.connector.address[1]
+    name = _place(sink).prefix
     if sink.mode is Mode.REPLACE:
         reply: object = connections.run(lambda client: client.eval(_LATEST, 1, name))
         version, record = cast("list[bytes | None]", reply)
@@ -231,14 +259,15 @@ return {version, version and redis.call('HGET', KEYS[1] .. ':@versions', version
 PREPARE = """
 -- ARGV: open id, target key, version, record
 local prefix, open = KEYS[1], KEYS[1] .. ':@open:' .. ARGV[1]
-if redis.call('HEXISTS', prefix .. ':@versions', ARGV[3]) == 1 then
+local function is(what) return redis.call('HEXISTS', prefix .. what, ARGV[3]) == 1 end
+if is(':@versions') or is(':@progress') then
   redis.call('UNLINK', open)
   return
 end
 if redis.call('EXISTS', open) == 1 then
   redis.call('RENAME', open, ARGV[2])
   redis.call('PERSIST', ARGV[2])
-elseif redis.call('HEXISTS', prefix .. ':@prepared', ARGV[3]) == 0 then
+elseif not is(':@prepared') then
   redis.call('UNLINK', ARGV[2])
 end
 redis.call('HSET', prefix .. ':@prepared', ARGV[3], ARGV[4])
@@ -247,19 +276,8 @@ redis.call('HSET', prefix .. ':@prepared', ARGV[3], ARGV[4])
 noted.
 """
 
-_SHRINK = """
-local function shrink(prefix)
-  local versions = prefix .. ':@versions'
-  if redis.call('HLEN', versions) <= 4096 then return end
-  local all, found = redis.call('HGETALL', versions), {}
-  for i = 1, #all, 2 do found[#found + 1] = {all[i], tonumber(cjson.decode(all[i + 1]).time) or 0} end
-  table.sort(found, function(a, b) return a[2] < b[2] end)
-  for i = 1, #found - 2048 do redis.call('HDEL', versions, found[i][1]) end
-end
-"""
-
 COMMIT_UPSERT = (
-    _SHRINK
+    SHRINK
     + """
 -- ARGV: version, record, call or '', seconds, cursor; returns the next cursor, '0' when done
 local prefix, staging = KEYS[1], KEYS[1] .. ':@staging:' .. ARGV[1]
@@ -289,7 +307,7 @@ return '0'
 """Up to 10,000 rows become visible at once; more in several steps, so that the server goes on answering others."""
 
 COMMIT_REPLACE = (
-    _SHRINK
+    SHRINK
     + """
 -- ARGV: version, record, seconds
 local prefix = KEYS[1]
@@ -306,6 +324,7 @@ shrink(prefix)
 
 ABORT = """
 -- ARGV: version, target key
+if redis.call('HEXISTS', KEYS[1] .. ':@progress', ARGV[1]) == 1 then return end
 if redis.call('HEXISTS', KEYS[1] .. ':@versions', ARGV[1]) == 0 then redis.call('UNLINK', ARGV[2]) end
 redis.call('HDEL', KEYS[1] .. ':@prepared', ARGV[1])
 """

@@ -10,6 +10,7 @@ from ghcm.runtime.data.columns import Row
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks import redis_sink, sql_sink, table_sink
 from ghcm.runtime.sinks.backend import KeyOf, Page, SinkBackend, SinkView, SinkWriter
+from ghcm.spg.connectors import unreadable
 from ghcm.spg.graph import Sink
 
 _BACKENDS: Mapping[str, SinkBackend] = {
@@ -20,9 +21,14 @@ _BACKENDS: Mapping[str, SinkBackend] = {
 }
 
 
-def is_readable(sink: Sink) -> bool:
-    """Whether there is a backend for it."""
+def is_kept(sink: Sink) -> bool:
+    """Whether there is a backend for it, which knows its commits."""
     return sink.connector.word in _BACKENDS
+
+
+def is_readable(sink: Sink) -> bool:
+    """Whether its rows can be read back."""
+    return is_kept(sink) and not unreadable(sink.connector)
 
 
 def open_writer(

@@ -1,4 +1,4 @@
-"""Redis: hashes of rows as JSON by key."""
+"""Redis: hashes of rows as JSON by key, and the forms that other applications read."""
 
 import json
 import time
@@ -7,13 +7,13 @@ from itertools import islice
 from typing import Any
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
 from ghcm.codegen.spark.library.job import Job, Refused, Step, Written, letters, parted
 from ghcm.codegen.spark.library.records import BROKEN, with_records
 from ghcm.codegen.spark.library.sql import named
 from ghcm.codegen.spark.library.types import from_arrow, plain, plain_columns, record_columns, record_type, type_of
+from ghcm.tables.redis_forms import Form
 from ghcm.values import compact, key_writer, own_writer
 
 
@@ -30,6 +30,39 @@ def write_redis(
     """Write rows into a hash by key: `upsert` keeps the latest of each, `replace` swaps the whole. Readers see nothing
     before all rows are there.
     """
+    client, call, done = redis_version(job, sink, prefix)
+    if done is None:
+        staging = f"{prefix}:@staging:{call}" if mode == "upsert" else f"{prefix}:{call}"
+        client.unlink(staging)
+        parts = stage(job, rows, staging, element, key, key_type, None)
+        done = json.dumps({"rows": sum(parts), "time": time.time_ns() // 1000})
+        commit_redis(client, prefix, staging, call, done, mode)
+    job.sinks[sink] = {"version": call, "rows": json.loads(done)["rows"]}
+
+
+redis_form = Form
+
+
+def write_redis_form(
+    job: Job, rows: DataFrame, sink: str, prefix: str, element: DataType, key: str, key_type: DataType, form: Form
+) -> None:
+    """Write rows under keys of their own, in a form that other applications read."""
+    client, call, done = redis_version(job, sink, prefix)
+    if done is None:
+        if client.hget(f"{prefix}:@progress", call) is None:
+            staging = f"{prefix}:@staging:{call}"
+            client.unlink(staging)
+            parts = stage(job, rows, staging, element, key, key_type, form)
+            noted = {"rows": sum(parts), "parts": parts, "writer": "spark"}
+            client.hset(f"{prefix}:@prepared", call, json.dumps(noted))
+        prepared = json.loads(client.hget(f"{prefix}:@prepared", call))
+        done = json.dumps({"rows": prepared["rows"], "time": time.time_ns() // 1000})
+        form.publish(lambda step: step(client), prefix, call, done, prepared["parts"])
+    job.sinks[sink] = {"version": call, "rows": json.loads(done)["rows"]}
+
+
+def redis_version(job: Job, sink: str, prefix: str) -> tuple[Any, str, Any]:
+    """A connection, the version that a sink is about to have, and what is noted of it where it is committed already."""
     call, url = job.context["call"], redis_url(job)
     job.at = Written(sink, url.rpartition("@")[2])
     client = redis_client(url)
@@ -37,14 +70,20 @@ def write_redis(
     job.repeated = job.repeated or done is not None
     if done is None:
         job.progress(len(job.sinks) / (len(job.sinks) + 2), f"writing {sink}")
-        staging = f"{prefix}:@staging:{call}" if mode == "upsert" else f"{prefix}:{call}"
-        client.unlink(staging)
-        taken = rows.selectExpr(named(plain(key, key_type), "@key"), named(plain_columns(element), "@row"))
-        counts = taken.mapInArrow(redis_writer(url, staging, key_type, element), "rows bigint")
-        counted = counts.agg(F.expr("coalesce(sum(rows), 0) AS rows")).collect()
-        done = json.dumps({"rows": counted[0]["rows"], "time": time.time_ns() // 1000})
-        commit_redis(client, prefix, staging, call, done, mode)
-    job.sinks[sink] = {"version": call, "rows": json.loads(done)["rows"]}
+    return client, call, done
+
+
+def stage(
+    job: Job, rows: DataFrame, name: str, element: DataType, key: str, key_type: DataType, form: Form | None
+) -> list[int]:
+    """Write rows into a hash that nobody reads yet; how many, by partition."""
+    taken = rows.selectExpr(named(plain(key, key_type), "@key"), named(plain_columns(element), "@row"))
+    write = redis_writer(redis_url(job), name, key_type, element, form)
+    counts = taken.mapInArrow(write, "part int, rows bigint").collect()
+    parts = [0] * (1 + max((each["part"] for each in counts), default=-1))
+    for each in counts:
+        parts[each["part"]] += each["rows"]
+    return parts
 
 
 def commit_redis(client: Any, prefix: str, staging: str, call: str, done: str, mode: str) -> None:
@@ -66,22 +105,28 @@ def commit_redis(client: Any, prefix: str, staging: str, call: str, done: str, m
 
 
 def redis_writer(
-    url: str, name: str, key_type: DataType, element: DataType
+    url: str, name: str, key_type: DataType, element: DataType, form: Form | None
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The function that writes batches of keys and rows in Spark's Python workers and gives how many it wrote."""
     key, record = type_of(key_type, nullable=True), record_type(element)
     key_of, row_of, key_text, row_json = from_arrow(key), from_arrow(record), key_writer(key), own_writer(record)
+    text_of = form.text_writer(record) if form is not None else lambda row: compact(row_json(row))
 
     def write(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow
+        from pyspark import TaskContext
 
-        client = redis_client(url)
+        context = TaskContext.get()
+        client, task, written = redis_client(url), context.partitionId() if context is not None else 0, 0
         for batch in batches:
             keys, rows = (column.to_pylist(maps_as_pydicts="strict") for column in batch.columns)
-            texts = zip(map(key_text, map(key_of, keys)), map(compact, map(row_json, map(row_of, rows))), strict=True)
-            while part := dict(islice(texts, 1000)):
+            texts = zip(map(key_text, map(key_of, keys)), map(text_of, map(row_of, rows)), strict=True)
+            staged = iter(texts) if form is None else form.staged(texts, task, written)
+            while part := dict(islice(staged, 1000)):
                 client.hset(name, mapping=part)
-            yield pyarrow.record_batch([pyarrow.array([len(keys)], pyarrow.int64())], names=["rows"])
+            written += len(keys)
+            counts = [pyarrow.array([task], pyarrow.int32()), pyarrow.array([len(keys)], pyarrow.int64())]
+            yield pyarrow.record_batch(counts, names=["part", "rows"])
         client.close()
 
     return write

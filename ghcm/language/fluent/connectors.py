@@ -59,7 +59,12 @@ def union(*inputs: Pipeline) -> Pipeline:
 
 
 def redis(place: str, *, key: Row | None = None, mode: Mode | None = None, **options: Any) -> Pipeline:
-    """A key prefix in Redis: a sink that keeps the latest record per key, or a msg cache."""
+    """A key prefix in Redis: a sink that keeps the latest record per key, or a msg cache.
+
+    Options of a sink that other applications read, whose `place` is then a key with fields in braces ("user:{id}"):
+    `form` ("string", "json", "hash", "sorted_set", "list", "stream"), `expire` (how long a key lives after it was
+    written last) and `score` (of a sorted set).
+    """
     return start("redis", (place,), {"key": key, "mode": mode, **options})
 
 

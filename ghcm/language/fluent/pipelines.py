@@ -30,6 +30,7 @@ from ghcm.language.fluent.tracing import expr_of, trace
 from ghcm.language.fluent.values import Later, duration_of, later, next_order, plain, resolve
 from ghcm.language.literals import parse_duration
 from ghcm.operators import OPERATORS, Argument
+from ghcm.operators.operator import Kind
 from ghcm.source import Span
 from ghcm.types import Null
 
@@ -213,8 +214,11 @@ def applied(name: str, values: tuple[object, ...], options: Mapping[str, object]
 # --- arguments -------------------------------------------------------------------------------------------------------
 
 _DURATION = re.compile(r"[0-9][0-9_]*(\.[0-9]+)?(us|ms|s|m|h|d)")
-_NAMES = frozenset(("format", "mode", "kind", "by", "on", "time"))
-"""Options whose strings are names wherever the table does not say more: those of sinks and windows."""
+_KINDS: Mapping[str, Kind] = {
+    **dict.fromkeys(("format", "form", "mode", "kind", "by", "on", "time"), "name"),
+    "expire": "duration",
+}
+"""Options whose strings are names or durations wherever the table does not say more: those of sinks and windows."""
 _WINDOWS = ("tumbling", "sliding", "session")
 
 
@@ -231,7 +235,7 @@ def arguments_of(
         found.append(ast.Argument(_value(operator, wanted, value, span), span=span))
     for name, value in options.items():
         if value is not None:
-            other = Argument(plain(name), "name") if plain(name) in _NAMES else None
+            other = Argument(plain(name), _KINDS[plain(name)]) if plain(name) in _KINDS else None
             wanted = next((each for each in declared if each.name == plain(name)), other)
             span = operands.of(name)
             found.append(ast.Argument(_value(operator, wanted, value, span), plain(name), span=span))

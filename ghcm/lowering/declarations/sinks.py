@@ -11,11 +11,12 @@ from ghcm.functions import comparable
 from ghcm.language import ast
 from ghcm.lowering.arguments import Given, match_arguments
 from ghcm.lowering.context import Context, Scope, origin_of
+from ghcm.lowering.declarations.redis_forms import FORM_ARGUMENTS, key_in_form, sink_in_form
 from ghcm.lowering.drafts import SinkDraft
 from ghcm.lowering.expressions.functions import lambda_of
 from ghcm.operators import OPERATORS, Argument
 from ghcm.source import Span
-from ghcm.spg.connectors import CACHES, SINKS, AsSink, Format, Mode
+from ghcm.spg.connectors import CACHES, SINKS, AsSink, Format, Mode, Redis
 from ghcm.spg.graph import Cache, key_columns
 from ghcm.support import NotYet
 from ghcm.types import Struct, Type, is_nullable, parts
@@ -24,7 +25,7 @@ from ghcm.unification import accepts, unify
 _MODES = tuple(mode.value for mode in Mode)
 
 
-def _arguments(sink: AsSink) -> tuple[Argument, ...]:
+def _arguments(word: str, sink: AsSink) -> tuple[Argument, ...]:
     formats = Argument("format", "name", required=False, positional=False, choices=sink.formats)
     return (
         *(Argument(name, "string") for name in (sink.argument, *sink.further)),
@@ -32,10 +33,11 @@ def _arguments(sink: AsSink) -> tuple[Argument, ...]:
         Argument("mode", "name", required=False, positional=False, choices=_MODES),
         Argument("key", "lambda1", required=False, positional=False),
         Argument("record", "record", required=False, positional=False),
+        *(FORM_ARGUMENTS if word == "redis" else ()),
     )
 
 
-SINK_ARGUMENTS = {word: _arguments(sink) for word, sink in SINKS.items()}
+SINK_ARGUMENTS = {word: _arguments(word, sink) for word, sink in SINKS.items()}
 """The arguments of what a sink can be."""
 
 CACHE_ARGUMENTS = {word: (Argument(cache.argument, "string"),) for word, cache in CACHES.items()}
@@ -52,6 +54,9 @@ class Write:
 def sink_of(declaration: ast.SinkDecl, context: Context) -> SinkDraft:
     """The sink without its element."""
     word, given = _connector(declaration.connector, SINK_ARGUMENTS, f'sink "{declaration.name.text}"', context)
+    if any(given.expr(each.name) is not None for each in FORM_ARGUMENTS):
+        element = None if given.expr("record") is None else _record(given, context)
+        return sink_in_form(declaration, given, element, context)
     facts = SINKS[word]
     names = [given.string(each) for each in (facts.argument, *facts.further)]
     mode = Mode(given.choice("mode", facts.modes[0].value))
@@ -116,6 +121,8 @@ def key_of(sink: SinkDraft, element: Type, context: Context) -> Lambda | None:
     """The typed key of a sink's records; None where there is none, or after a report."""
     if sink.key is None:
         return None
+    if isinstance(sink.connector, Redis) and sink.connector.form is not None:
+        return attempt(key_in_form, sink, sink.connector, element, context)
     key = attempt(lambda_of, sink.key, (element,), Scope(context), f'the key of sink "{sink.name}"')
     if key is not None and not comparable(key.body.type):
         context.report(Code.NOT_COMPARABLE, f'"{key.body.type}" cannot be a key', sink.key.span)

@@ -9,6 +9,7 @@ from ghcm.lowering.drafts import READS, UNIONS, Bound, Flow, Raw, Step, ends_as_
 from ghcm.lowering.operators.sources import decode, settle
 from ghcm.lowering.types import LINE
 from ghcm.source import Span
+from ghcm.spg.connectors import unreadable
 from ghcm.spg.graph import Forward
 from ghcm.spg.ops import ReadSink, ReadTable, Union
 from ghcm.types import Collection, Shape, Struct
@@ -45,6 +46,10 @@ def _sink(step: Step, name: str, receiver: ast.Expr) -> Bound:
     if step.given.expr("key") is not None:
         message = "a sink is read as a whole; only a table is read by key"
         step.report(Code.BAD_READ, message, step.given.span("key"), hint="filter(...) keeps some records.")
+    sink = step.unit.around.sinks[name]
+    if sink is not None and (why := unreadable(sink.connector)):
+        hint = "A sink of files, of parquet, or of redis without a form can be written beside it and read."
+        raise step.report(Code.BAD_READ, f'sink "{name}" cannot be read', receiver.span, detail=why, hint=hint)
     element = step.unit.around.element_of(name, receiver.span)
     collection = Collection(Shape.STREAM, element, True)
     return Flow(step.add(ReadSink(name), collection), collection)

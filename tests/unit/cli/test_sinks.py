@@ -100,6 +100,29 @@ def test_sinks_are_listed_with_rows_and_commits(place: Path, capsys: pytest.Capt
     assert "watch: 1 dead letters" in said.err
 
 
+def test_keys_for_other_applications_show_their_commits_and_no_rows(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "f.istream").write_text(
+        "program f\nrecord Page { page: string, n: int }\n"
+        'sink pages = redis("page:{page}", form = hash, record = Page)\n'
+        'stream watch { files("pages.jsonl", format = json).as(Page).to(pages) }\n'
+    )
+    writer = open_writer(
+        driver.check(place / "f.istream").sink("pages"), connected(place), writer="w", key=lambda row: f"page:{row[0]}"
+    )
+    writer.write([("/", 1), ("/docs", 2)])
+    writer.prepare("v1")
+    writer.commit("v1")
+    sinks("f.istream", json=True)
+    (shown,) = printed(capsys)[0]["sinks"]
+    assert (shown["where"], shown["mode"], shown["version"]) == ("redis page:{page}", "upsert", "v1")
+    assert "rows" not in shown
+    with pytest.raises(typer.Exit):
+        guarded(read)("f.istream", "pages")
+    assert 'sink "pages" cannot be read' in refused(capsys)
+
+
 def test_rows_are_read_as_lines_csv_and_table(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(place, program(place).sink("out"), "a", visits(1, 2))
     read("v", "out", json=True)

@@ -5,7 +5,7 @@ import pytest
 from ghcm.errors import ProgramError
 from ghcm.panels import default_board, read_board
 from ghcm.source import Origin
-from ghcm.spg.connectors import Mode, Parquet
+from ghcm.spg.connectors import Mode, Parquet, Redis
 from ghcm.spg.graph import Program, Sink
 from ghcm.types import Field, Int, List, String, Struct, Timestamp
 
@@ -21,6 +21,14 @@ def mistakes(text: str) -> list[tuple[str, str, int]]:
         read_board(text, "net.watch.toml", PROGRAM)
     found = caught.value.diagnostics
     return [(each.message, each.hint, each.span.origin.line if each.span else 0) for each in found]
+
+
+def test_keys_of_redis_for_other_applications_have_no_panel() -> None:
+    redis = Sink("hosts", Redis("host:{host}", "json"), Mode.UPSERT, None, FLOWS, Origin("net", 2, 1))
+    program = Program("net", (), (*PROGRAM.sinks, redis), ())
+    assert {panel.sink for panel in default_board(program).panels} == {"flows"}
+    with pytest.raises(ProgramError, match='"hosts" cannot be shown'):
+        read_board('[[panel]]\ntitle = "A"\nsink = "hosts"\nkind = "table"\n', "net.watch.toml", program)
 
 
 def test_a_board_is_read() -> None:
