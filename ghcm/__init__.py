@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         sliding,
         socket,
         sql,
+        table,
         tumbling,
         union,
     )
@@ -89,6 +90,7 @@ __all__ = [
     "sliding",
     "socket",
     "sql",
+    "table",
     "try_",
     "tumbling",
     "union",

@@ -8,7 +8,7 @@ from ghcm.codegen.spark.library.sql import quoted
 from ghcm.codegen.spark.sql import Checked, col
 from ghcm.codegen.spark.text import also, python_text, quote, sql_dict, sql_text
 from ghcm.reducers import Aggregate
-from ghcm.spg.connectors import Files, Generate, Memory, Mode, Parquet, Redis, SqlQuery
+from ghcm.spg.connectors import Files, Generate, Memory, Mode, Parquet, Redis, SqlQuery, Table
 from ghcm.spg.graph import Sink, Task
 from ghcm.spg.ops import Publish, ReadSink, Source, To
 from ghcm.spg.traits import TIME
@@ -21,6 +21,10 @@ def source_body(scope: Scope, task: Task, op: Source) -> list[str]:
     match connector:
         case Files():
             return [_files(scope, task, connector)]
+        case Table(path=path, version=version, time_us=time):
+            at = f", version={version}" if version is not None else f", time_us={time}" if time is not None else ""
+            step = scope.step(task.collection.element)
+            return [f"return read_delta(job, {step}, {quote(path)}{scope.keeping()}{at})"]
         case Memory(rows=rows):
             lines = [f"    {python_text(row)}," for row in rows]
             return ["rows = [", *lines, "]", f"return written(job, {quote(task.id)}, rows, {element}{scope.keeping()})"]

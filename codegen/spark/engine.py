@@ -20,6 +20,7 @@ from ghcm.spg.connectors import (
     Socket,
     SourceConnector,
     SqlQuery,
+    Table,
     modes_of,
     unreadable,
 )
@@ -74,9 +75,11 @@ def _endless(connector: Connector) -> str:
             return "reads files as they grow"
         case Files(follow=True):
             return "waits for files that come"
+        case Table(follow=True):
+            return "waits for commits that come"
         case Generate(rows=None):
             return "generates records without end"
-        case Files() | Memory() | Generate() | SqlQuery():
+        case Files() | Table() | Memory() | Generate() | SqlQuery():
             return ""
         case Socket() | Kafka():
             return f"reads from {connector.word}"

@@ -53,6 +53,35 @@ SOURCES = (
         files={"visits.csv": ("page,seconds\n/,3\n/docs,\n/prices,many\n")},
     ),
     Operator(
+        "table",
+        role=Role.SOURCE,
+        takes=(),
+        arguments=(
+            Argument("path", "string"),
+            option("at", "int or time"),
+            option("follow", "bool"),
+            option("rewrites", "name", "fail", "ignore"),
+        ),
+        gives="raw records, bounded without follow",
+        meaning=(
+            "rows of a Delta table, whoever writes it, as of its newest commit, of a version (at = 12) or of a "
+            'time (at = "2026-01-02T03:04:05Z"); the record names the columns that are read, and their types '
+            "are those of the table; all rows are one partition, in the order in which their files were added; "
+            "with follow also the rows that each later commit adds, once and in order: commits that compact "
+            "files or tidy up add none, and one that removes or replaces rows ends the unit with an error, "
+            "unless rewrites = ignore passes over it as a whole"
+        ),
+        exchange="none",
+        stateful=True,
+        failures=(Failure.BAD_RECORD,),
+    ).example(
+        'table("visits").as(Visit)',
+        '{"page": "/", "seconds": 3}',
+        'dead letter (bad_record): {"page":null,"seconds":5}',
+        declares="record Visit { page: string, seconds: int? }",
+        files={"visits": '{"page": "/", "seconds": 3}\n{"page": null, "seconds": 5}\n'},
+    ),
+    Operator(
         "socket",
         role=Role.SOURCE,
         takes=(),

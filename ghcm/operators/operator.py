@@ -30,7 +30,9 @@ class Role(Enum):
     END = "end"
 
 
-_Written: TypeAlias = Literal["bool", "int", "float", "string", "time", "duration", "int or duration", "name", "any"]
+_Written: TypeAlias = Literal[
+    "bool", "int", "float", "string", "time", "duration", "int or duration", "int or time", "name", "any"
+]
 _Named: TypeAlias = Literal["lambda1", "lambda2", "aggregate", "window", "collection", "record", "rows", "sink", "call"]
 Kind: TypeAlias = _Written | _Named
 
@@ -60,7 +62,7 @@ class Pipeline:
 
     `declares`: records, sinks and other units. `unit`: its kind; where it is a responsive batch, the last statement is
     replied. `files`: the texts of files by path, of what comes in at a socket by its address, or of a table's rows as
-    JSON by its database and name. `sinks`: the records that sinks hold, as JSON lines.
+    JSON, by its path or by its database and name. `sinks`: the records that sinks hold, as JSON lines.
     """
 
     text: str

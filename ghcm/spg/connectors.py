@@ -88,6 +88,34 @@ class Parquet:
 
 
 @dataclass(frozen=True, slots=True)
+class Table:
+    """A Delta table, whoever writes it, as of its newest commit, of a `version`, or of a time (`time_us`, microseconds
+    since 1970).
+
+    `follow`: what later commits add is read too, each once, and the source never ends. `rewrites`: what becomes of a
+    commit that removes or replaces rows then: it is an error ("fail"), or it is passed over as a whole ("ignore").
+    """
+
+    word: ClassVar[str] = "table"
+
+    path: str
+    version: int | None = None
+    time_us: int | None = None
+    follow: bool = False
+    rewrites: str = "fail"
+
+    @property
+    def ends(self) -> bool:
+        """Whether what comes from there has an end."""
+        return not self.follow
+
+    @property
+    def address(self) -> Address:
+        """See `Address`."""
+        return "files", self.path
+
+
+@dataclass(frozen=True, slots=True)
 class Socket:
     """Lines from a TCP server at `host:port`; one partition; ends when the server closes."""
 
@@ -258,7 +286,7 @@ class SqlQuery:
         return "sql", f"{self.connection} {self.table or 'query'}"
 
 
-SourceConnector: TypeAlias = Files | Socket | Memory | Generate | Kafka | SqlQuery
+SourceConnector: TypeAlias = Files | Table | Socket | Memory | Generate | Kafka | SqlQuery
 """What a source reads; the others are read through a sink."""
 
 Connector: TypeAlias = SourceConnector | Parquet | Redis | Sql

@@ -100,7 +100,7 @@ class DeltaTable:
         for number in reversed(numbers):
             if number not in self._known:
                 with suppress(FileNotFoundError):  # cleaned up only now
-                    self._known[number] = _commit(self._log, number)
+                    self._known[number] = _commit(self.path, number)
             if (found := self._known.get(number)) is not None:
                 yield found
 
@@ -208,7 +208,7 @@ class DeltaTable:
                 self._add(table, mode, staged, files, properties)
                 table.update_incremental()
         for number in range(before + 1, table.version() + 1):
-            sync(self._log / f"{number:020d}.json")
+            sync(commit_file(self.path, number))
         sync(self._log)
         return before, table.version()
 
@@ -286,10 +286,20 @@ def _afterwards() -> Any:
     return deltalake().PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
 
 
-def _commit(log: Path, number: int) -> Version | None:
-    """The version in a file of the log; None where it changes no data."""
-    lines = (log / f"{number:020d}.json").read_text(encoding="utf-8").splitlines()
-    actions = [cast("dict[str, Any]", json.loads(line)) for line in lines if line]
+def commit_file(table: Path, number: int) -> Path:
+    """The file of the log that is a commit."""
+    return table / "_delta_log" / f"{number:020d}.json"
+
+
+def actions_of(table: Path, number: int) -> list[dict[str, Any]]:
+    """What a commit does, as the log has it."""
+    lines = commit_file(table, number).read_text(encoding="utf-8").splitlines()
+    return [cast("dict[str, Any]", json.loads(line)) for line in lines if line]
+
+
+def _commit(table: Path, number: int) -> Version | None:
+    """The version that a commit is; None where it changes no data."""
+    actions = actions_of(table, number)
     infos: list[dict[str, Any]] = [action["commitInfo"] for action in actions if "commitInfo" in action]
     said = infos[0] if infos else dict[str, Any]()
     added = [each for action in actions if (each := action.get("add")) and each["dataChange"]]

@@ -62,18 +62,35 @@ def _plain_column(data: Any, field: Field) -> pl.Series | None:
             else pl.repeat(None, data.num_rows, dtype=dtype(field.type), eager=True).alias(field.name)
         )
     column: Any = data.column(name)
-    if (column.null_count and not is_nullable(field.type)) or not _is_exact(column.type, field):
+    if (column.null_count and not is_nullable(field.type)) or not _is_exact(column.type, field.type):
         return None
-    values = pl.Series(field.name, column).cast(dtype(field.type))
-    match strip(field.type):
+    plain = column.cast(arrow_type(field.type, maps=False))
+    if _lacks(plain, field.type):
+        return None
+    values = pl.Series(field.name, plain).cast(dtype(field.type))
+    return values if _are_all(values, field.type) else None
+
+
+def _are_all(values: pl.Series, type_: Type) -> bool:
+    """Whether what a column holds are values of the type, which has its form."""
+    match strip(type_):
         case types.Timestamp():
-            return values if _within(values.to_physical(), (FIRST_MICROS, LAST_MICROS)) else None
+            return _within(values.to_physical(), (FIRST_MICROS, LAST_MICROS))
         case types.Date():
-            return values if _within(values.to_physical(), (FIRST_DAY, LAST_DAY)) else None
+            return _within(values.to_physical(), (FIRST_DAY, LAST_DAY))
         case types.Enumeration(values=allowed):
-            return values if values.drop_nulls().is_in(list(allowed)).all() else None
+            return values.drop_nulls().is_in(list(allowed)).all()
+        case types.List(item=item):
+            return _are_all(values.explode(), item)
+        case types.Map(key=key, value=held):
+            pairs = values.explode().struct
+            keys = values.list.eval(pl.element().struct.field("key")).list
+            once = (keys.n_unique() == keys.len()).all()
+            return once and _are_all(pairs.field("key"), key) and _are_all(pairs.field("value"), held)
+        case types.Struct(fields=fields):
+            return all(_are_all(values.struct.field(each.name), each.type) for each in fields)
         case _:  # of the other types every value is one
-            return values
+            return True
 
 
 def _within(values: pl.Series, limits: tuple[int, int]) -> bool:
@@ -81,9 +98,9 @@ def _within(values: pl.Series, limits: tuple[int, int]) -> bool:
     return least is None or (cast("int", least) >= limits[0] and cast("int", greatest) <= limits[1])
 
 
-def _is_exact(found: Any, field: Field) -> bool:
-    """Whether every value of the Arrow type is one of the field's."""
-    match strip(field.type):
+def _is_exact(found: Any, type_: Type) -> bool:
+    """Whether every value of the Arrow type is one of the type, but for what `_are_all` looks at."""
+    match strip(type_):
         case types.Int():
             return bool(pa.types.is_integer(found) and not pa.types.is_uint64(found))
         case types.Int32():
@@ -100,6 +117,17 @@ def _is_exact(found: Any, field: Field) -> bool:
             return bool(pa.types.is_timestamp(found) and found.unit == "us")
         case types.Date():
             return bool(pa.types.is_date32(found))
+        case types.Duration():
+            return bool(found == pa.duration("us"))
+        case types.Decimal(precision=precision, scale=scale):
+            return bool(found == pa.decimal128(precision, scale))
+        case types.List(item=item):
+            return bool(pa.types.is_list(found)) and _is_exact(found.value_type, item)
+        case types.Map(key=key, value=held):
+            return bool(pa.types.is_map(found)) and _is_exact(found.key_type, key) and _is_exact(found.item_type, held)
+        case types.Struct(fields=fields) if fields and all(each.path in (None, each.name) for each in fields):
+            same = bool(pa.types.is_struct(found)) and [part.name for part in found] == [each.name for each in fields]
+            return same and all(_is_exact(found.field(each.name).type, each.type) for each in fields)
         case _:  # the other types are read value by value
             return False
 

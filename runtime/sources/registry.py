@@ -10,9 +10,10 @@ from ghcm.runtime.sources.files import FilesSource, FollowSource
 from ghcm.runtime.sources.memory import GenerateSource, RowsSource
 from ghcm.runtime.sources.source import Source
 from ghcm.runtime.sources.sql import SqlSource
+from ghcm.runtime.sources.table import TableSource
 from ghcm.runtime.sources.tail import TailSource
 from ghcm.runtime.sources.tcp import SocketSource
-from ghcm.spg.connectors import Connector, Files, Generate, Kafka, Memory, Socket, SourceConnector, SqlQuery
+from ghcm.spg.connectors import Connector, Files, Generate, Kafka, Memory, Socket, SourceConnector, SqlQuery, Table
 from ghcm.tables.database import Database
 from ghcm.types import Struct
 
@@ -37,6 +38,8 @@ def open_source(
             return FollowSource(connector, schema, name, base, piece)
         case Files():
             return FilesSource(connector, schema, name, base, piece)
+        case Table():
+            return TableSource(connector, schema, name, base)
         case Socket():
             return SocketSource(connector, schema, name)
         case Memory(rows=rows):

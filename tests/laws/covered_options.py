@@ -43,6 +43,10 @@ __all__ = ["ELSEWHERE", "OPTIONS", "options_of"]
 ELSEWHERE = {
     "files follow": "which never ends: tests/unit/runtime/sources/test_follow.py has it",
     "files tail": "which never ends: tests/unit/runtime/sources/test_tail.py has it",
+    "table at": "which generated programs do not read: tests/conformance/test_delta_sources.py has it",
+    "table follow": "which never ends: tests/unit/runtime/sources/test_table.py has it",
+    "table rewrites fail": "which is of a table that is followed",
+    "table rewrites ignore": "which is of a table that is followed",
     "files format eve": "which is json in the graph",
     "socket format eve": "which is json in the graph",
     "read key": "which reads a table that another unit keeps: examples/wordcount and its tests have it",

@@ -65,16 +65,21 @@ def spark_lines(job: Job, names: Sequence[str]) -> DataFrame:
     folders = [os.path.join(os.path.dirname(name), "") for name in names]
     lead = os.path.commonprefix(folders)  # noqa: RUF071  what is not a whole folder is cut off
     lead = lead[: lead.rfind("/") + 1]
-    root = "file://" + os.path.join(os.path.abspath(job.where(lead or ".")), "")
-    path = "regexp_replace(url_decode(replace(_metadata.file_path, '+', '%2B')), '^file:/+', 'file:///')"
+    name = name_behind(os.path.abspath(job.where(lead or ".")))
     without_return = when(f"endswith(value, {text(chr(13))})", "left(value, char_length(value) - 1)", "value")
     lines = job.spark.read.option("lineSep", "\n").text([escaped(job.where(name)) for name in names])
     return lines.selectExpr(
         f"{without_return} AS `@text`",
-        f"concat({text(lead)}, substring({path}, {len(root) + 1})) AS `@file`",
+        f"concat({text(lead)}, {name}) AS `@file`",
         "_metadata.file_block_start AS `@block`",
         f"(monotonically_increasing_id() & {2**33 - 1}L) + 1 AS `@row`",
     )
+
+
+def name_behind(folder: str) -> str:
+    """The name in a folder of the file that Spark reads, in SQL."""
+    path = "regexp_replace(url_decode(replace(_metadata.file_path, '+', '%2B')), '^file:/+', 'file:///')"
+    return f"substring({path}, {len('file://' + os.path.join(folder, '')) + 1})"
 
 
 LINES = StructType(

@@ -146,25 +146,29 @@ SCALARS: dict[type[T.DataType], Type] = {
 }
 
 
-def null_at(value: str, type_: T.DataType, *, nullable: bool) -> str:
-    """Whether a value, or a part of it, is null that may not be; empty where none can be."""
+def null_at(
+    value: str, type_: T.DataType, *, nullable: bool, wrong: Callable[[str, T.DataType], str] = lambda *_: ""
+) -> str:
+    """Whether a value, or a part of it, is null that may not be, or is `wrong`, as that says of values that hold no
+    others; empty where none can be.
+    """
     each, found = variable(), ""
     match type_:
         case T.ArrayType():
-            item = null_at(each, type_.elementType, nullable=type_.containsNull)
+            item = null_at(each, type_.elementType, nullable=type_.containsNull, wrong=wrong)
             # A copy, as Spark takes items before it asks whether they are null: of a list that Parquet's reader holds
             # that fails where all items of a column chunk are.
             found = item and f"exists(reverse({value}), {each} -> {item})"
         case T.MapType():
-            key = null_at(part(each, "key"), type_.keyType, nullable=True)
-            held = null_at(part(each, "value"), type_.valueType, nullable=type_.valueContainsNull)
+            key = null_at(part(each, "key"), type_.keyType, nullable=True, wrong=wrong)
+            held = null_at(part(each, "value"), type_.valueType, nullable=type_.valueContainsNull, wrong=wrong)
             entry = " OR ".join(filter(None, (key, held)))
             found = entry and f"exists(map_entries({value}), {each} -> {entry})"
         case T.StructType():
-            parts = (null_at(part(value, p.name), p.dataType, nullable=p.nullable) for p in type_.fields)
+            parts = (null_at(part(value, p.name), p.dataType, nullable=p.nullable, wrong=wrong) for p in type_.fields)
             found = " OR ".join(filter(None, parts))
-        case _:  # a type that holds no others
-            pass
+        case _:
+            found = wrong(value, type_)
     if nullable:
         return found and f"({value} IS NOT NULL AND ({found}))"
     return f"({value} IS NULL OR {found})" if found else f"{value} IS NULL"

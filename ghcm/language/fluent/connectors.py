@@ -24,6 +24,13 @@ def files(path: str, **options: Any) -> Pipeline:
     return start("files", (path,), options)
 
 
+def table(path: str, **options: Any) -> Pipeline:
+    """Rows of a Delta table. Options: `at` (a version, or a time), `follow` (whether what later commits add is read
+    too), `rewrites` ("fail", "ignore": what becomes of commits that remove or replace rows then).
+    """
+    return start("table", (path,), options)
+
+
 def kafka(topic: str, **options: Any) -> Pipeline:
     """A topic: source, msg cache or append sink. Option: `format` ("json", "csv", "text")."""
     return start("kafka", (topic,), options)

@@ -17,11 +17,11 @@ from ghcm.lowering.expressions.functions import whole
 from ghcm.lowering.expressions.records import fits
 from ghcm.lowering.expressions.unions import conforms
 from ghcm.lowering.types import LINE, has_null
-from ghcm.spg.connectors import Connector, Files, Format, Generate, Kafka, Memory, Socket, SqlQuery
+from ghcm.spg.connectors import Connector, Files, Format, Generate, Kafka, Memory, Socket, SqlQuery, Table
 from ghcm.spg.graph import Forward
 from ghcm.spg.ops import Filter, Source, Union
 from ghcm.support import Never
-from ghcm.types import Collection, Field, Int, List, Map, Shape, Struct, Timestamp, Type, strip
+from ghcm.types import Collection, Field, Int, List, Map, Shape, Struct, Timestamp, Type, parts, strip
 
 _BY_SUFFIX = {
     ".json": "json",
@@ -57,6 +57,24 @@ def format_of(path: str) -> str | None:
     """The format that the name of a file says."""
     stem = next((path.removesuffix(suffix) for suffix in COMPRESSED if path.endswith(suffix)), path)
     return next((name for suffix, name in _BY_SUFFIX.items() if stem.endswith(suffix)), None)
+
+
+@rule(SOURCES, "table")
+def table(step: Step) -> Bound:
+    """Rows of a Delta table."""
+    path = sound(step.given.string("path"))
+    version, time, at = None, None, step.given.expr("at")
+    if isinstance(at, ast.Literal) and isinstance(at.type, Int):
+        version = step.given.integer("at")
+    elif at is not None:
+        time = _time(step, "at", "a version such as 12, or")
+    follow, rewrites = step.given.flag("follow"), step.given.choice("rewrites", "fail")
+    if not follow and step.given.expr("rewrites") is not None:
+        message = '"rewrites" is about commits that come later, and this table is read as it is'
+        hint = "follow = true reads them too."
+        step.report(Code.BAD_FORMAT, message, step.given.span("rewrites"), hint=hint)
+    bounded = not follow or _must_end(step)
+    return Raw((RawSource(step.name, Table(path, version, time, follow, rewrites), (), bounded, step.span),))
 
 
 @rule(SOURCES, "socket")
@@ -112,7 +130,7 @@ def generate(step: Step) -> Bound:
     rate = step.given.number("rate")
     if rate == 0:
         step.report(Code.OUT_OF_RANGE, '"rate" of "generate" is 0 records per second', step.given.span("rate"))
-    start = _start(step)
+    start = _time(step, "start", "a constant time such as") or 0
     size = step.given.duration("step", least=1) or _SECOND
     bounded = step.given.expr("rows") is not None or _must_end(step)
     collection = Collection(Shape.STREAM, _TICK, bounded)
@@ -186,30 +204,32 @@ def _must_end(step: Step) -> bool:
         kind = "responsive" if unit.declaration.responsive else "batch"
         message = f'"{step.name}" never ends here, and a {kind} unit must end'
         hints = {"generate": "generate(rows = ...) ends.", "files": "Without follow and tail it ends."}
+        hints["table"] = "Without follow it ends."
         hint = hints.get(step.name, "A stream unit can read it.")
         step.report(Code.ENDLESS_BATCH, message, hint=hint)
     return True
 
 
-def _start(step: Step) -> int:
-    written = step.given.expr("start")
+def _time(step: Step, name: str, wanted: str) -> int | None:
+    """A constant time in microseconds; None where it is missing or was reported, as not what is `wanted`."""
+    written = step.given.expr(name)
     if written is None:
-        return 0
+        return None
     if isinstance(written, ast.Literal) and isinstance(written.value, str):
         with suppress(ValueError):
             time = datetime.fromisoformat(written.value)
             time = time if time.tzinfo else time.replace(tzinfo=UTC)
             return (time - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
     elif isinstance(written, ast.Literal | ast.Apply):
-        value = attempt(whole, written, Scope(step.context), '"start" of "generate"')
+        value = attempt(whole, written, Scope(step.context), f'"{name}" of "{step.name}"')
         if value is None:
-            return 0
+            return None
         with suppress(NotConstant):
             found = constant(value)
             if value.type == Timestamp() and isinstance(found, int):
                 return found
-    step.given.wrong("start", 'a constant time such as "2026-01-02T03:04:05Z"')
-    return 0
+    step.given.wrong(name, f'{wanted} "2026-01-02T03:04:05Z"')
+    return None
 
 
 def _source(step: Step, source: RawSource, element: Struct) -> Draft:
@@ -227,6 +247,11 @@ def _nests(type_: Type) -> bool:
 
 
 def _check_holds(step: Step, connector: Connector, element: Struct) -> None:
+    if isinstance(connector, Table) and any(isinstance(each, Struct) and each.cases for each in parts(element)):
+        message = "records of a table are no unions"
+        detail = "Its columns hold whatever was written there, of whichever record."
+        hint = "sink x = parquet(..., record = Union) and x.read() read what this program, or another, wrote there."
+        raise step.report(Code.BAD_FORMAT, message, detail=detail, hint=hint)
     if not isinstance(connector, Files | Socket | Kafka) or connector.format.name != "zeek":
         return
     nested = [part for part in element.fields if _nests(strip(part.type))]

@@ -7,7 +7,7 @@ Of a file that still grows the records that are whole are there, since the next 
 import csv
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -258,7 +258,12 @@ def _from_row(row: dict[str, Any], element: Struct) -> tuple[object, ...]:
 
 def _table(data: bytes, file: str, format_: str, element: Struct) -> Iterator[tuple[object, ...] | Bad]:
     """The rows of Parquet and Arrow files are read as JSON objects of the same content would be."""
-    for number, row in enumerate(json_records.rows_of(data, file, format_, element), 1):
+    yield from from_rows(json_records.rows_of(data, file, format_, element), file, element)
+
+
+def from_rows(rows: Iterable[dict[str, Any]], file: str, element: Struct) -> Iterator[tuple[object, ...] | Bad]:
+    """The records of JSON objects, which are numbered from 1."""
+    for number, row in enumerate(rows, 1):
         text = json.dumps(json_records.spelt(row), ensure_ascii=False, separators=(",", ":"))
         yield attempt(text, f"{file}:{number}", partial(_from_row, row, element))
 

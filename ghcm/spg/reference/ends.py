@@ -5,7 +5,7 @@ were given; writes, replies and publish policies.
 import glob
 import gzip
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import assert_never, cast
@@ -15,7 +15,7 @@ import pyarrow as pa
 from ghcm.errors import GhcmError
 from ghcm.functions import Failure
 from ghcm.reducers import Aggregate
-from ghcm.spg.connectors import Files, Format, Generate, Kafka, Memory, Mode, Socket, SourceConnector, SqlQuery
+from ghcm.spg.connectors import Files, Format, Generate, Kafka, Memory, Mode, Socket, SourceConnector, SqlQuery, Table
 from ghcm.spg.ops import Publish, ReadSink, ReadTable, Source, To
 from ghcm.spg.reference.aggregates import Given, aggregate, given
 from ghcm.spg.reference.decoding import BYTE_ORDER_MARK, LONGEST, Bad, decoded, whole_records
@@ -23,6 +23,7 @@ from ghcm.spg.reference.expressions import evaluate
 from ghcm.spg.reference.functions import Failed
 from ghcm.spg.reference.order import order_key
 from ghcm.spg.reference.state import NO_KEY, Published, Record, Run, Step, Window
+from ghcm.spg.reference.tables import records_of
 from ghcm.types import Struct
 
 
@@ -48,6 +49,9 @@ def source(run: Run, step: Step, op: Source) -> list[Record]:
             if connector.clock == "continues":
                 return [replace(record, partition=(step.id, "")) for record in found]
             return found
+        case Table():
+            read = records_of(connector, run.outside.base, cast("Struct", step.gives.element))
+            return list(_recorded(run, step, "", read))
         case Socket(format=format_) | Kafka(format=format_):
             return _decoded(run, step, format_, run.outside.inputs[step.id])
         case SqlQuery():  # its rows as JSON objects
@@ -89,11 +93,15 @@ def _decoded(run: Run, step: Step, format_: Format, parts: Mapping[str, bytes]) 
 def _records(run: Run, step: Step, format_: Format, parts: Mapping[str, bytes]) -> Iterator[Record]:
     for name in sorted(parts):
         data = parts[name].removeprefix(BYTE_ORDER_MARK)
-        for row in decoded(data, name, format_, cast("Struct", step.gives.element)):
-            if isinstance(row, Bad):
-                run.dead(step, row.text[:LONGEST], Failed(Failure.BAD_RECORD, row.detail))
-            else:
-                yield Record(row, partition=(step.id, name))
+        yield from _recorded(run, step, name, decoded(data, name, format_, cast("Struct", step.gives.element)))
+
+
+def _recorded(run: Run, step: Step, partition: str, rows: Iterable[tuple[object, ...] | Bad]) -> Iterator[Record]:
+    for row in rows:
+        if isinstance(row, Bad):
+            run.dead(step, row.text[:LONGEST], Failed(Failure.BAD_RECORD, row.detail))
+        else:
+            yield Record(row, partition=(step.id, partition))
 
 
 def read_sink(run: Run, step: Step, op: ReadSink) -> list[Record]:

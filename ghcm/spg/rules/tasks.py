@@ -10,7 +10,7 @@ from typing import assert_never
 
 from ghcm.expr import Lambda
 from ghcm.spg import ops
-from ghcm.spg.connectors import Connector, Files, Generate, Kafka, Memory, Socket, SourceConnector, SqlQuery
+from ghcm.spg.connectors import Connector, Files, Generate, Kafka, Memory, Socket, SourceConnector, SqlQuery, Table
 from ghcm.spg.ops import RowOp
 from ghcm.spg.rules import checks, groups
 from ghcm.spg.rules.checks import Around, collection_problems, is_value
@@ -70,7 +70,11 @@ def _source(connector: Connector, gives: Collection) -> Iterator[str]:
                 yield f'generated records are {{number: int, time: timestamp}}, not "{gives.element}"'
         case Files(follow=False, tail=True):
             yield "files that are tailed are followed"
-        case Files() | Socket() | Kafka() | SqlQuery():
+        case Table(follow=False, rewrites="ignore"):
+            yield "a table that is not followed has no later commits"
+        case Table(version=int(), time_us=int()):
+            yield "a table is read as of a version or a time"
+        case Files() | Table() | Socket() | Kafka() | SqlQuery():
             if not isinstance(gives.element, Struct):
                 yield f'"{gives.element}" cannot be decoded: it is no record'
         case _:

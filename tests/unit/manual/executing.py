@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import polars as pl
+
 from ghcm.functions import Example, Failure
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
@@ -16,8 +18,9 @@ from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.sources.files import FilesSource
 from ghcm.runtime.sources.sql import SqlSource
+from ghcm.runtime.sources.table import TableSource
 from ghcm.source import Source as Text
-from ghcm.spg.connectors import Files, Socket, SqlQuery
+from ghcm.spg.connectors import Files, Socket, SqlQuery, Table
 from ghcm.spg.graph import Program, Task
 from ghcm.spg.ops import ReadSink, Source
 from ghcm.spg.reference import run
@@ -81,6 +84,9 @@ def _arrives(
         case Source(connector=Files() as files):
             assert isinstance(task.schema, Struct)
             rows, dead = drain(FilesSource(files, task.schema, task.id, base))
+        case Source(connector=Table() as table):
+            assert isinstance(task.schema, Struct)
+            rows, dead = drain(TableSource(table, task.schema, task.id, base))
         case Source(connector=Socket(format=format_)):
             assert isinstance(task.schema, Struct)
             [data] = _files(example).values()
@@ -117,7 +123,10 @@ def _files(example: Any) -> dict[str, str]:
 
 def _write(example: Any, base: Path) -> None:
     for path, text in _files(example).items():
-        (base / path).write_text(text, encoding="utf-8")
+        if example.text.startswith("table("):
+            pl.read_ndjson(text.encode()).write_delta(str(base / path), mode="overwrite")
+        else:
+            (base / path).write_text(text, encoding="utf-8")
 
 
 def _held(example: Any, program: Program) -> dict[str, list[object]]:

@@ -1,0 +1,107 @@
+"""Delta tables as sources of a job: Spark reads the files that are in a version, as the log says in the driver."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, DateType, LongType, StringType, StructField, StructType, TimestampType
+
+from ghcm.codegen.spark.library.files import empty, escaped, in_files, name_behind
+from ghcm.codegen.spark.library.job import Job, Step, letters, parted
+from ghcm.codegen.spark.library.sql import fails, is_member, named, quoted
+from ghcm.codegen.spark.library.tables import refusing_table
+from ghcm.codegen.spark.library.types import EnumType, columns_of, null_at, record_type, stored
+from ghcm.formats.records import object_reader
+from ghcm.formats.tables import table_rows
+from ghcm.tables.reading import OpenTable, TableFile
+from ghcm.types import Struct
+from ghcm.values.timestamps import FIRST_DAY, FIRST_MICROS, LAST_DAY, LAST_MICROS
+
+
+def read_delta(
+    job: Job, step: Step, path: str, keep: Sequence[str] = (), *, version: int | None = None, time_us: int | None = None
+) -> DataFrame:
+    """The rows of a Delta table as of a version, a time or now; those that are no records are dead letters."""
+    job.at = step
+    folder, record, fields = job.where(path), record_type(step.input), columns_of(step.input).fields
+    with refusing_table(folder, "read"):
+        table = OpenTable(Path(folder), path, record, version, time_us)
+        files = table.files()
+    job.reading.update((f"{path}/{file.name}", (step, "none")) for file in files)
+    places = {field.name: field.metadata.get("path") or field.name for field in fields}
+    held = {places[field.name]: StructField(places[field.name], stored(field.dataType)) for field in fields}
+    rows = rows_of_files(job, table, folder, files, held)
+    tests = (null_at(quoted(places[f.name]), f.dataType, nullable=f.nullable, wrong=no_value) for f in fields)
+    if wrong := " OR ".join(filter(None, tests)):
+        tell = rows_as_texts(record, table.columns)
+
+        def as_letters(failed: DataFrame) -> DataFrame:
+            asked = failed.selectExpr("`@file`", "`@number`", *map(quoted, table.columns))
+            told = asked.mapInArrow(tell, "`@text` string, `@error` string")
+            return letters(job, told, step, "left(`@text`, 16384)")
+
+        rows = parted(job, rows, fails(wrong, "bad_record", "the row is no record"), as_letters, None)
+    rows = in_files(rows, step, [file.name for file in files], "continues", keep)
+    return rows.selectExpr(*map(quoted, keep), *(named(quoted(path), name) for name, path in places.items()))
+
+
+def rows_of_files(
+    job: Job, table: OpenTable, folder: str, files: Sequence[TableFile], held: Mapping[str, StructField]
+) -> DataFrame:
+    """The rows that are not deleted, in the columns `held`, with their file and number."""
+    import pyarrow
+
+    arrow: Any = pyarrow
+    said = [name for name in table.columns if name in table.partition]
+    schema = StructType([field for name, field in held.items() if name not in said])
+    if not files:
+        return empty(job, StructType([*held.values(), *FOUND.fields]))
+    paths = [escaped(str(Path(folder, file.name))) for file in files]
+    rows = job.spark.read.schema(schema).parquet(*paths)
+    rows = rows.selectExpr("*", f"{name_behind(folder)} AS `@file`", "_metadata.row_index + 1 AS `@number`")
+    if not said and all(file.kept is None for file in files):
+        return rows
+    known: dict[str, Any] = {"@file": [file.name for file in files], "@kept": [file.kept for file in files]}
+    for name in said:
+        values = arrow.array([file.values.get(name) for file in files], table.columns[name])
+        known[name] = values.cast(arrow.int64()) if arrow.types.is_duration(values.type) else values
+    known["@kept"] = arrow.array(known["@kept"], arrow.binary())
+    rows = rows.join(F.broadcast(job.spark.createDataFrame(arrow.table(known))), "@file")
+    left = "coalesce(substring(`@kept`, CAST(`@number` AS int), 1) != X'00', true)"
+    return rows.where(left).drop("@kept")
+
+
+FOUND = StructType([StructField("@file", StringType()), StructField("@number", LongType())])
+
+
+def no_value(value: str, type_: DataType) -> str:
+    """Whether a value is none of its type, of the types that Delta tables hold as wider ones; empty of the others."""
+    match type_:
+        case EnumType(values=values):
+            return f"NOT {is_member(value, values)}"
+        case TimestampType():
+            return f"NOT {value} BETWEEN timestamp_micros({FIRST_MICROS}L) AND timestamp_micros({LAST_MICROS}L)"
+        case DateType():
+            return f"NOT {value} BETWEEN date_from_unix_date({FIRST_DAY}) AND date_from_unix_date({LAST_DAY})"
+        case _:
+            return ""
+
+
+def rows_as_texts(record: Struct, columns: Mapping[str, Any]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """The function that says of rows, in Spark's Python workers, what they are and why they are no records."""
+    read = object_reader(record)
+
+    def tell(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow
+
+        for batch in batches:
+            arrays = [batch.column(name).cast(type_) for name, type_ in columns.items()]
+            rows = table_rows(pyarrow.record_batch(arrays, names=list(columns)), read)
+            found = zip(batch.column("@file").to_pylist(), batch.column("@number").to_pylist(), rows, strict=True)
+            told = [(text or "", f"bad_record: {file}:{number}: {error}") for file, number, (_, text, error) in found]
+            texts = [pyarrow.array([each[at] for each in told], pyarrow.string()) for at in (0, 1)]
+            yield pyarrow.record_batch(texts, names=["@text", "@error"])
+
+    return tell
