@@ -9,6 +9,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -32,7 +33,7 @@ SinkName = Annotated[str, typer.Argument(metavar="SINK", help="One of its sinks.
 Where = Annotated[
     str | None, typer.Option("--where", metavar="CONDITION", help='On its columns, as in "bytes > 100 and dst != src".')
 ]
-At = Annotated[str | None, typer.Option("--at", metavar="VERSION", help="The rows as of that version.")]
+At = Annotated[str | None, typer.Option("--at", metavar="VERSION", help="The rows as of that version, or time.")]
 Limit = Annotated[int | None, typer.Option("--limit", "-n", min=1, help="So many rows; a table has 1000 by default.")]
 Follow = Annotated[bool, typer.Option("--follow", "-f", help="Go on with what is committed, until Ctrl-C.")]
 
@@ -42,6 +43,7 @@ OfReason = Annotated[str | None, typer.Option("--reason", metavar="REASON", help
 Each = Annotated[bool, typer.Option("--all", "-a", help="Each record by itself, the latest first.")]
 Clear = Annotated[bool, typer.Option("--clear", help="Show no more those that are there now.")]
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SHOWN = 1000
 _WIDEST = 80
 """Rows of a table, and characters of a cell with a record in it, where nothing else is said."""
@@ -109,7 +111,8 @@ def read(  # noqa: PLR0913, PLR0917 - the options of a look, by name
         raise GhcmError(message, code="GHCM-341", detail=f"It has {listed(there)}.", hint=suggest(sink, there))
     holds, names = _condition(where, found), found.columns.names
     write = cast("Callable[[Row], Mapping[str, object]]", own_writer(found.columns))
-    portions = _followed(found, connections) if follow else [rows_in(found, connections, version=at)]
+    version = None if at is None else _version_at(found, connections, at)
+    portions = _followed(found, connections) if follow else [rows_in(found, connections, version=version)]
     rows = (write(row) for portion in portions for row in portion if holds(row))
     json = json or (follow and not csv)
     most = limit or (sys.maxsize if json or csv else _SHOWN)
@@ -118,6 +121,23 @@ def read(  # noqa: PLR0913, PLR0917 - the options of a look, by name
         terminal.note(f"these are the first {_SHOWN}: --limit, --where, --json and --csv give others")
     if latest_version(found, connections) is None:
         terminal.note(f'no unit has committed to "{sink}" yet')
+
+
+def _version_at(sink: Sink, connections: Connections, at: str) -> str:
+    """The version of that name, or the newest of that time, which is in UTC where it says no zone."""
+    from ghcm.runtime.sinks.sink import view
+
+    try:
+        time = datetime.fromisoformat(at)
+    except ValueError:
+        return at
+    micros = ((time if time.tzinfo else time.replace(tzinfo=UTC)) - _EPOCH) // timedelta(microseconds=1)
+    commits = view(sink, connections).commits()
+    found = [each.version for each in commits if each.time <= micros or each.version == at]
+    if not found:
+        hint = "a version of that time was never committed, or is no longer told apart; ghcm sinks shows the latest."
+        raise GhcmError(f'sink "{sink.name}" has no version of {at}', code="GHCM-732", hint=hint)
+    return at if at in found else found[-1]
 
 
 def _condition(written: str | None, sink: Sink) -> Callable[[Row], bool]:

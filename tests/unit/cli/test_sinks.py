@@ -14,11 +14,13 @@ import typer
 from ghcm import driver
 from ghcm.cli.failure import guarded
 from ghcm.cli.sinks import dead, read, sinks, sql
+from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.data.dead_letter import table_of
 from ghcm.runtime.jobs.store import open_store
-from ghcm.runtime.sinks.sink import open_writer
+from ghcm.runtime.sinks.sink import open_writer, view
 from ghcm.spg.graph import Program, Sink
+from ghcm.values.timestamps import timestamp_text
 from tests.redis_server import connected
 
 TEXT = """\
@@ -143,6 +145,13 @@ def test_a_condition_a_version_and_a_limit_choose(place: Path, capsys: pytest.Ca
     assert [each["n"] for each in printed(capsys)] == [2, 4]
     read("v", "out", at="a", json=True)
     assert [each["n"] for each in printed(capsys)] == [1, 2, 3]
+    commits = view(out, connected(place)).commits()
+    read("v", "out", at=timestamp_text(commits[0].time), json=True)
+    assert len(printed(capsys)) == (3 if commits[0].time < commits[1].time else 5)
+    read("v", "out", at="9999-01-01", json=True)
+    assert len(printed(capsys)) == 5
+    with pytest.raises(GhcmError, match='sink "out" has no version of 2026-01-02T03:04:05'):
+        read("v", "out", at="2026-01-02T03:04:05")
     read("v", "out", where="n > 1", limit=2, json=True)
     assert [each["n"] for each in printed(capsys)] == [2, 3]
     write(place, out, "c", visits(*range(6, 1200)))
