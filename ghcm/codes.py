@@ -143,6 +143,7 @@ RUNNING = (
     _kind(736, "input that is not of the format that is said", "Say its format, or correct the file."),
     _kind(737, "generated records whose time no timestamp holds", "Start earlier, or let them follow closer."),
     _kind(738, "a table that can no longer be followed", "Begin with it as it is now: --fresh."),
+    _kind(739, "a Kafka that cannot be reached or refuses", "See its address, the password and the rights."),
     _kind(740, "a store of jobs and calls that cannot be used", "See its disk and who may write there."),
     _kind(741, "a store of jobs and calls that this GHCM cannot read", "Use the version that wrote it, or a backup."),
     _kind(743, "a call whose deadline has passed", "Allow more time, or call again."),

@@ -2,8 +2,8 @@
 command line.
 
 Later ones win: file, then `GHCM_*` variables, then arguments. Names follow the file: `[http] port` is
-`GHCM_HTTP_PORT`, `commit_interval` is `GHCM_COMMIT_INTERVAL`. A program names connections, never a password; the
-URLs of Redis and of databases may hold one and are never printed.
+`GHCM_HTTP_PORT`, `commit_interval` is `GHCM_COMMIT_INTERVAL`; `GHCM_KAFKA` is `[kafka] bootstrap`. A program names
+connections, never a password; the URLs of Redis and of databases and `[kafka]` may hold one and are never printed.
 """
 
 import os
@@ -11,12 +11,13 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, cast, get_origin
+from typing import Annotated, Literal, Self, cast, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from ghcm.errors import GhcmError, suggest
+from ghcm.runtime.pubsub.kafka_connection import Kafka
 from ghcm.runtime.pubsub.redis_connection import shown
 
 FILE = "ghcm.toml"
@@ -26,6 +27,8 @@ EMBEDDED = "embedded"
 
 REDIS = "GHCM_REDIS"
 """The variable that tells a process its Redis. Arguments, and so the password in one, are read by all on a machine."""
+
+_SECRET = {("kafka",), ("kafka", "password"), ("kafka", "key_password")}
 
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -94,9 +97,12 @@ class Settings(BaseModel):
 
     model_config = _STRICT
     state: Path = Path(".ghcm")
+    profile: Literal["embedded", "services"] = "embedded"
+    """`services`: those of `ghcm services up` are what `redis` and `kafka` stand for where they are not said."""
     redis: Annotated[str, BeforeValidator(_redis), Field(repr=False)] = EMBEDDED
     sql: Annotated[dict[str, str], Field(repr=False)] = {}
     """URLs of databases by the names that programs use; `${NAME}` in one stands for a variable of the environment."""
+    kafka: Kafka = Kafka()
     commit_interval: Seconds = 1.0
     call_timeout: Seconds = 3600.0
     """How long a call without a deadline of its own may take; one over HTTP to a stream unit a minute at most."""
@@ -115,6 +121,29 @@ class Settings(BaseModel):
     def redis_url(self) -> str | None:
         """The Redis that is given; None where a private one is started."""
         return None if self.embedded else self.redis
+
+    @property
+    def standing(self) -> str:
+        """What serves logs and places, for people; empty where the settings name it all."""
+        brokers = self.kafka.bootstrap
+        if self.profile == "services":
+            return f"profile: services (Kafka at {brokers}, Redis at {shown(self.redis)})"
+        served = f"places are served by a private Redis, calls by Kafka at {brokers}"
+        embedded = served if brokers else "logs and places are served by a private Redis"
+        return f"profile: embedded ({embedded})" if self.embedded else ""
+
+    def served(self) -> Self:
+        """These with what their profile stands for, which processes that are started from here are told. GhcmError
+        where that does not run.
+        """
+        if self.profile == "embedded" or (not self.embedded and self.kafka.bootstrap):
+            return self
+        from ghcm.runtime.pubsub.services import service_addresses
+
+        kafka, redis = service_addresses(self.state / "services")
+        brokers = self.kafka.model_copy(update={"bootstrap": self.kafka.bootstrap or kafka})
+        os.environ["GHCM_KAFKA"] = brokers.bootstrap
+        return self.model_copy(update={"redis": redis if self.embedded else self.redis, "kafka": brokers})
 
     def shown(self) -> dict[str, object]:
         """The settings as they may be printed."""
@@ -177,6 +206,8 @@ def _from_environment(variables: Mapping[str, str]) -> dict[str, object]:
             table = {
                 key.removeprefix(prefix).lower(): text for key, text in variables.items() if key.startswith(prefix)
             }
+            if name == "kafka" and "GHCM_KAFKA" in variables:
+                table["bootstrap"] = variables["GHCM_KAFKA"]
             if table:
                 found[name] = table
         elif f"GHCM_{name.upper()}" in variables:
@@ -214,7 +245,7 @@ def _line(error: ErrorDetails, sources: list[tuple[str, dict[str, object]]]) -> 
     path = tuple(str(part) for part in error["loc"])
     source = next((name for name, values in sources if _holds(values, path)), "the settings")
     name = f"GHCM_{'_'.join(path).upper()}" if source == "the environment" else ".".join(path)
-    found = "" if path[0] in ("redis", "sql") else f"; found {error['input']!r}"
+    found = "" if path[0] in ("redis", "sql") or path in _SECRET else f"; found {error['input']!r}"
     expected = error["msg"].removeprefix("Value error, ")
     if error["type"] == "extra_forbidden":
         expected, found = "there is no such setting", ""

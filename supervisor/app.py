@@ -28,6 +28,7 @@ from ghcm.runtime.jobs.store import open_store
 from ghcm.runtime.pubsub.cache import Inbox
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import LIMIT
+from ghcm.runtime.pubsub.kafka_connection import Brokers
 from ghcm.runtime.settings import Settings
 from ghcm.supervisor import call_routes, chart_routes, documents, problems, sink_routes
 from ghcm.supervisor.call_service import CallService
@@ -44,6 +45,7 @@ FEEDBACK = "ghcm:feedback:supervisor"
 """The address that feedback to calls from outside goes to."""
 
 _RETRY_SECONDS = 1.0
+_READY_SECONDS = 2.0
 
 _FOLDER = Path(__file__).parent / "dashboard"
 
@@ -84,14 +86,14 @@ class Supervisor:
         """Open what calls need and begin to follow the daemon."""
         store = self._closing.enter_context(contextlib.closing(open_store(self.state.store)))
         connections = self._connections_at(self.state.path)
-        mail = connections.async_cache(FEEDBACK)
-        inbox = Inbox(mail, FEEDBACK)
+        mails = [connections.async_cache(road) for road in connections.roads(FEEDBACK)]
+        inbox = Inbox(mails[0], FEEDBACK)
         self._service = CallService(store, inbox, connections.async_cache, self.settings)
-        for close in (self._service.close, mail.close, self._renderer.close):
+        for close in (self._service.close, *(mail.close for mail in mails), self._renderer.close):
             self._closing.push_async_callback(close)
         # Feedback of long ago is in the store; a minute covers clocks that differ.
         since = f"{int((time.time() - 60) * 1000)}-0"
-        self._tasks.append(asyncio.create_task(inbox.serve(since), name="feedback"))
+        self._tasks += [asyncio.create_task(inbox.serve(since, mail), name="feedback") for mail in mails]
         self.refresh()
         self._tasks.append(asyncio.create_task(self._follow(), name="daemon"))
         self._renderer.open()
@@ -158,8 +160,14 @@ class Supervisor:
             return documents.program(catalogue.program(program))
 
     async def _ready(self) -> bool:
+        def look() -> None:
+            self._connections_at(self.state.path).redis().exists(FEEDBACK)
+            if self.settings.kafka.bootstrap:
+                with Brokers(self.settings.kafka, _READY_SECONDS).admin():
+                    pass
+
         try:
-            await asyncio.to_thread(lambda: self._connections_at(self.state.path).redis().exists(FEEDBACK))
+            await asyncio.to_thread(look)
         except (redis.RedisError, GhcmError):
             return False
         return True
@@ -210,7 +218,7 @@ class Supervisor:
     def _connections_at(self, base: Path) -> Connections:
         found = self._bases.get(base)
         if found is None:
-            found = self._bases[base] = Connections(base, self.url, sql=self.settings.sql)
+            found = self._bases[base] = Connections(base, self.url, self.settings.kafka, sql=self.settings.sql)
             self._closing.push_async_callback(found.aclose)
         return found
 

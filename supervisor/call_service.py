@@ -15,7 +15,7 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.calls import Call
 from ghcm.runtime.jobs.database import Busy
 from ghcm.runtime.jobs.store import JobState, Store
-from ghcm.runtime.pubsub.cache import AsyncMessageCache, Inbox
+from ghcm.runtime.pubsub.cache import AsyncMessageCache, Inbox, Topic
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, failure, new_id, now_us
 from ghcm.runtime.settings import Settings
 from ghcm.supervisor.catalogue import KnownUnit
@@ -37,7 +37,7 @@ _ENDING = {JobState.STOPPING: "is being stopped", JobState.STOPPED: "was stopped
 _STREAM_SECONDS = 60.0
 """The longest time that a call of a stream unit has unless it says otherwise: nobody waits longer for live state."""
 
-OpenCache = Callable[[str], AsyncMessageCache]
+OpenCache = Callable[[Topic], AsyncMessageCache]
 """The caller's side of the msg cache of a topic."""
 
 
@@ -49,7 +49,7 @@ class CallService:
     inbox: Inbox
     open_cache: OpenCache
     settings: Settings = field(default_factory=Settings)
-    _caches: dict[str, AsyncMessageCache] = field(default_factory=dict[str, AsyncMessageCache])
+    _caches: dict[Topic, AsyncMessageCache] = field(default_factory=dict[Topic, AsyncMessageCache])
     _sending: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "ghcm-store"))
 

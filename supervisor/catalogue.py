@@ -15,6 +15,7 @@ from ghcm.errors import GhcmError, listed, suggest
 from ghcm.panels import BOARD_SUFFIX, Board, default_board, read_board
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.jobs.store import Job, JobState
+from ghcm.runtime.pubsub.cache import Topic
 from ghcm.runtime.pubsub.connections import topic_of
 from ghcm.spg.graph import Program, Unit
 from ghcm.supervisor.models import parameters_model
@@ -29,7 +30,7 @@ class KnownUnit:
 
     program: str
     unit: Unit
-    cache: str
+    cache: Topic
     model: type[BaseModel]
 
 

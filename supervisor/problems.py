@@ -20,7 +20,7 @@ _OF_CALLERS = {"GHCM-323": 404, "GHCM-325": 409, "GHCM-711": 413, "GHCM-712": 42
 version of a sink that has been replaced, an id that is no call's or another call's, too many calls at once.
 """
 
-_AWAY = frozenset(("GHCM-720", "GHCM-721", "GHCM-730", "GHCM-731", "GHCM-740", "GHCM-748", "GHCM-754"))
+_AWAY = frozenset(("GHCM-720", "GHCM-721", "GHCM-730", "GHCM-731", "GHCM-739", "GHCM-740", "GHCM-748", "GHCM-754"))
 """A server, disk, store or program that cannot be used just now: the same call may do later."""
 
 _BODY = "send a JSON object with the parameters by name; their types stand in /docs."

@@ -6,7 +6,8 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from ghcm.runtime.pubsub.services import start_services, stop_services
+from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka
+from ghcm.runtime.pubsub.services import service_addresses, start_services, stop_services
 
 _FOLDER = "PYTEST_SERVICES"
 
@@ -28,6 +29,17 @@ def services_folder() -> Path:
     folder = Path(os.environ[_FOLDER])
     _start(folder)
     return folder
+
+
+def kafka() -> Kafka:
+    """The settings of the session's Kafka, which runs."""
+    return Kafka(bootstrap=service_addresses(services_folder())[0])
+
+
+@cache
+def brokers() -> Brokers:
+    """A connection to it that the tests of a process share."""
+    return Brokers(kafka(), 30.0)
 
 
 def end_services() -> None:

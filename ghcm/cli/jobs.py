@@ -12,7 +12,7 @@ import typer
 from ghcm.cli import terminal
 from ghcm.cli.failure import failed_job
 from ghcm.cli.programs import bundled, is_bundle
-from ghcm.cli.terminal import RUNNABLE, Beside, Directory, Json, Redis, Runnable, State
+from ghcm.cli.terminal import RUNNABLE, Beside, Directory, Json, Profile, Redis, Runnable, State
 from ghcm.errors import GhcmError
 
 Host = Annotated[str | None, typer.Option("--host", metavar="HOST", help="Where HTTP listens.")]
@@ -20,21 +20,27 @@ Port = Annotated[int | None, typer.Option("--port", "-p", min=0, max=65535, help
 
 
 def supervise(
-    host: Host = None, port: Port = None, redis: Redis = None, state: State = None, json: Json = False
+    host: Host = None,
+    port: Port = None,
+    redis: Redis = None,
+    profile: Profile = None,
+    state: State = None,
+    json: Json = False,
 ) -> None:
     """Start the daemon and stay with it until Ctrl-C."""
     from ghcm.runtime.daemon.daemon import run
     from ghcm.runtime.settings import load_settings
 
-    settings = load_settings({"state": state, "redis": redis, "http": {"host": host, "port": port}})
+    given = {"state": state, "redis": redis, "profile": profile, "http": {"host": host, "port": port}}
+    settings = load_settings(given).served()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
 
     def ready(status: dict[str, object]) -> None:
         if json:
             terminal.json_line(status)
             return
-        if settings.embedded:
-            terminal.say("profile: embedded (logs and places are served by a private Redis)")
+        if settings.standing:
+            terminal.say(settings.standing)
         terminal.say(f"state:   {status['state']}")
         terminal.say(f"http:    {status['url']}  ({status['url']}/docs)")
         terminal.say("next:    ghcm submit PROGRAM, in another terminal; Ctrl-C ends")

@@ -10,7 +10,7 @@ import typer
 
 from ghcm.cli.failure import failed_job
 from ghcm.cli.programs import bundled, is_bundle
-from ghcm.cli.terminal import Beside, Directory, Json, Redis, Runnable, State
+from ghcm.cli.terminal import Beside, Directory, Json, Profile, Redis, Runnable, State
 from ghcm.errors import GhcmError
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def run(  # noqa: PLR0913, PLR0917 - the options of a run, by name
     keep: Keep = False,
     port: Port = None,
     redis: Redis = None,
+    profile: Profile = None,
     strict: Strict = False,
     beside: Beside = False,
     state: State = None,
@@ -49,7 +50,9 @@ def run(  # noqa: PLR0913, PLR0917 - the options of a run, by name
     from ghcm.runtime.daemon.state import StateDirectory
     from ghcm.runtime.settings import load_settings
 
-    settings = load_settings({"redis": redis, "http": {"port": 0 if port is None else port}})
+    settings = load_settings(
+        {"redis": redis, "profile": profile, "http": {"port": 0 if port is None else port}}
+    ).served()
     if not program.exists():
         _missing(program)
     name = re.sub(r"\W+", "_", program.stem) or "program"
@@ -58,7 +61,7 @@ def run(  # noqa: PLR0913, PLR0917 - the options of a run, by name
     with private_daemon(own, settings.redis, settings.http.host, settings.http.port) as daemon:
         bundle = bundled(program, own.path)
         report = Report(bundle, own, directory.absolute(), settings.sql, json=json)
-        report.begin(daemon.status(), embedded=settings.embedded)
+        report.begin(daemon.status(), settings.standing)
         events = Events(daemon.control, _LOOK_SECONDS)
         paths = {"bundle": str(bundle.absolute()), "base": str(directory.absolute())}
         answer = daemon.control.ask("submit", beside=beside, **paths)

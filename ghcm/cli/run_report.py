@@ -53,7 +53,7 @@ class Report:
         inputs = [task for unit in active for task in unit.tasks if not task.inputs]
         return not active or not all(task.collection.bounded for task in inputs)
 
-    def begin(self, status: dict[str, Any], *, embedded: bool) -> None:
+    def begin(self, status: dict[str, Any], standing: str) -> None:
         """Say what runs where."""
         self._url = status["url"]
         self._sinks = Sinks(self.program, Connections(self._base, status["redis"], patience=1.0, sql=self._sql))
@@ -61,8 +61,8 @@ class Report:
         if self._json:
             terminal.json_line({"event": "start", "program": self.program.name, **status})
             return
-        if embedded:
-            terminal.note("profile: embedded (logs and places are served by a private Redis)")
+        if standing:
+            terminal.note(standing)
         terminal.note(f"state:   {self._state.path}")
         terminal.note(f"http:    {self._url}/docs")
         for sink, rows in kept.items():

@@ -20,6 +20,7 @@ def up(other_ports: OtherPorts = False, state: State = None, json: Json = False)
     with terminal.steps(2 + 46 * new) as step:
         start_services(_folder(state), step, other_ports=other_ports)
     status(state, json)
+    terminal.note("next: ghcm run --profile services PROGRAM")
 
 
 def down(state: State = None, json: Json = False) -> None:

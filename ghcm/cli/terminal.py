@@ -167,6 +167,11 @@ Runnable = Annotated[Path, typer.Argument(metavar="PROGRAM", help=RUNNABLE)]
 
 Redis = Annotated[str | None, typer.Option("--redis", metavar="URL", help='A Redis, or "embedded" for a private one.')]
 
+Profile = Annotated[
+    str | None,
+    typer.Option("--profile", metavar="NAME", help='"embedded", or "services" for those of ghcm services up.'),
+]
+
 Beside = Annotated[bool, typer.Option("--beside", help="Append to sinks even if another job appends to them.")]
 
 Directory = Annotated[

@@ -120,11 +120,8 @@ class Receiver:
         """Whether the call has to wait for its turn; then it needs no room any more."""
         if not self.queue.units:
             return False
-        try:
+        with delivery.attempted():
             self.queue.join(delivery.instruction, delivery)
-        except Exception:
-            delivery.give_back()
-            raise
         self._room.release()
         return True
 
@@ -159,11 +156,10 @@ class Receiver:
 
     def _taken(self, delivery: Delivery) -> bool:
         """Whether the call begins."""
-        try:
-            return self._take(delivery)
-        except Exception:
-            delivery.give_back()
-            raise
+        begins = False
+        with delivery.attempted():
+            begins = self._take(delivery)
+        return begins
 
     def _take(self, delivery: Delivery) -> bool:
         if self._calls is not None:

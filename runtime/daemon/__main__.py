@@ -30,7 +30,7 @@ def main() -> None:
     try:
         http = {"host": arguments.host, "port": arguments.port}
         settings = load_settings({"state": arguments.state, "redis": arguments.redis, "http": http})
-        run(settings, _announce, standby=arguments.standby)
+        run(settings.served(), _announce, standby=arguments.standby)
     except GhcmError as error:
         _announce(error_document(error))
         sys.exit(str(error))

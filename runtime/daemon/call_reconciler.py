@@ -15,7 +15,7 @@ from typing import TypeVar
 from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.calls import Call, CallState
 from ghcm.runtime.jobs.store import Store
-from ghcm.runtime.pubsub.cache import MessageCache
+from ghcm.runtime.pubsub.cache import MessageCache, Topic
 from ghcm.runtime.pubsub.connections import Connections, topic_of
 from ghcm.runtime.pubsub.envelope import Failed, Feedback, Instruction, State, now_us
 from ghcm.spg.graph import Program
@@ -53,7 +53,7 @@ class CallReconciler:
     _sweeps: int = 0
     _sent_again: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict[tuple[str, str], tuple[str, int]])
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "ghcm-calls"))
-    _caches: dict[tuple[str, str], MessageCache] = field(default_factory=dict[tuple[str, str], MessageCache])
+    _caches: dict[tuple[Topic, str], MessageCache] = field(default_factory=dict[tuple[Topic, str], MessageCache])
     _again: asyncio.Event = field(default_factory=asyncio.Event)
     _died: bool = False
     _bereaved: set[str] = field(default_factory=set[str])
@@ -225,10 +225,11 @@ class CallReconciler:
         return self.store.calls.finish(call.id, Feedback(call.id, state, error=why))
 
     def _tell(self, call: Call, answer: Feedback) -> None:
-        if call.instruction.reply is not None:
-            self._cache(call.instruction.reply, call.program).send_feedback(call.instruction.reply, answer)
+        if (reply := call.instruction.reply) is not None:
+            for road in self.connections.roads(reply):
+                self._cache(road, call.program).send_feedback(reply, answer)
 
-    def _cache(self, topic: str, program: str) -> MessageCache:
+    def _cache(self, topic: Topic, program: str) -> MessageCache:
         key = (topic, program)
         if key not in self._caches:
             self._caches[key] = self.connections.cache(topic, program, "daemon")

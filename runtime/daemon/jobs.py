@@ -58,8 +58,8 @@ class Jobs:
     def __post_init__(self) -> None:
         private, state = self.settings.embedded, self.state
         redis = embedded_url(state.redis) if private else self.settings.redis
-        connections, timeout = Connections(Path.cwd(), redis), self.settings.call_timeout
-        self.calls = CallReconciler(self.store, connections, self.programs, self.present, timeout)
+        connections = Connections(Path.cwd(), redis, self.settings.kafka)
+        self.calls = CallReconciler(self.store, connections, self.programs, self.present, self.settings.call_timeout)
         lost, broken = self.calls.send_again, self.spark_is_broken
         self.processes = Processes(
             self.settings, state, redis, self.listener, tell=self.tell, calls_may_be_lost=lost, spark_is_broken=broken

@@ -8,7 +8,7 @@ from typing import cast
 
 from ghcm.runtime.contract import Publication
 from ghcm.runtime.engine.services import Services, plain
-from ghcm.runtime.pubsub.cache import MessageCache
+from ghcm.runtime.pubsub.cache import MessageCache, Topic
 from ghcm.runtime.pubsub.connections import topic_of
 from ghcm.runtime.pubsub.envelope import Instruction
 from ghcm.runtime.worker import Worker
@@ -34,7 +34,7 @@ class Publisher:
         self.services = services
         self._failed = failed
         self._on_sent = on_sent
-        self._caches: dict[str, MessageCache] = {}
+        self._caches: dict[Topic, MessageCache] = {}
         self.unsent: list[Mapping[str, object]] = []
         """What has not been sent, as JSON."""
 

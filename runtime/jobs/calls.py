@@ -2,7 +2,8 @@
 
 import json
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Collection, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -78,9 +79,10 @@ class CallStore:
     def accept(self, instruction: Instruction, *, wait: bool = True) -> Call:
         """Note a new call before its instruction is sent; a repeated id gives the call as it stands.
 
-        GhcmError if that id was another call; `Busy` where somebody else writes and this is not to `wait`.
+        `Unacceptable` if that id was another call, or nothing can store what it holds; `Busy` where somebody else
+        writes and this is not to `wait`.
         """
-        with self._database.transaction(wait=wait) as connection:
+        with self._database.transaction(wait=wait) as connection, _storable(instruction):
             return self._accepted(connection, instruction)
 
     def get(self, id: str) -> Call | None:
@@ -125,7 +127,7 @@ class CallStore:
         A call that was never accepted here (sent by a policy) is accepted first; one whose deadline has passed expires.
         """
         now = now_us()
-        with self._database.transaction() as connection:
+        with self._database.transaction() as connection, _storable(instruction):
             call = self._accepted(connection, instruction)
             if instruction.deadline is not None and instruction.deadline <= now:
                 _finish(connection, _expired(instruction.id))
@@ -207,7 +209,7 @@ class CallStore:
         if (call := self.get(id)) is not None:
             if (call.program, call.unit) == (program, unit):
                 return call
-            raise GhcmError(
+            raise envelope.Unacceptable(
                 f'the id "{id}" belongs to a call of "{call.program}.{call.unit}"',
                 code="GHCM-325",
                 hint="give every call an id of its own; the same id means the same call",
@@ -219,6 +221,16 @@ class CallStore:
             (id, program, unit, encode(instruction).decode(), _text(feedback), now, instruction.deadline),
         )
         return Call(id, program, unit, CallState.ACCEPTED, instruction, feedback, None, 0, now, None, None)
+
+
+@contextmanager
+def _storable(instruction: Instruction) -> Generator[None]:
+    """`Unacceptable` where it holds what no store takes: half characters, huge numbers, records within records."""
+    try:
+        yield
+    except (UnicodeError, OverflowError, RecursionError) as error:
+        message = f'an instruction to "{instruction.unit}" holds what cannot be stored'
+        raise envelope.Unacceptable(message, code="GHCM-710", detail=f"{error}.") from error
 
 
 def _finish(connection: sqlite3.Connection, feedback: Feedback) -> None:

@@ -1,6 +1,6 @@
 """Msg caches: how instructions reach the unit that is called and how feedback comes back.
 
-Backends (`redis_cache`, later a log) implement these protocols. Delivery is at least once: what was
+Backends (`redis_cache`, `kafka_cache`) implement these protocols. Delivery is at least once: what was
 received and not acknowledged is delivered again, to the same consumer after its restart, or to another one when the
 first is gone. That a call has one answer is the call store's business, not the cache's. Everything here blocks and
 belongs into a thread; `AsyncMessageCache` is the caller's side for an event loop.
@@ -12,25 +12,46 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ghcm.runtime.pubsub.envelope import Feedback, Instruction
+from ghcm.errors import GhcmError
+from ghcm.runtime.pubsub.envelope import Feedback, Instruction, Unacceptable
 
 START = "0"
-"""The position before the first feedback of an address."""
+"""The position before the first feedback of an address; the one before a moment is its milliseconds and `-0`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """Where the calls of a unit travel: a `log` is on Kafka where the run has one, anything else on Redis."""
+
+    name: str
+    log: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
     """An instruction taken from a cache. `attempt` is 1 the first time.
 
-    Whoever has it ends it with one of two, from any thread: `acknowledge(answer)` after the final answer is stored,
-    which also sends it to whoever called, or `give_back()` when it could not be worked on, so that it is delivered
-    again, maybe to the same consumer.
+    Whoever has it ends it with one of three, from any thread: `acknowledge(answer)` after the final answer is stored,
+    which also sends it to whoever called; `give_back()` when it could not be worked on, so that it is delivered
+    again, maybe to the same consumer; `refuse(error)` when it never can be, which puts it aside with the reason.
     """
 
     instruction: Instruction
     attempt: int
     acknowledge: Callable[[Feedback], None] = field(repr=False, compare=False)
     give_back: Callable[[], None] = field(repr=False, compare=False)
+    refuse: Callable[[GhcmError], None] = field(repr=False, compare=False)
+
+    @contextmanager
+    def attempted(self) -> Generator[None]:
+        """Where what is done within fails it is given back, or, where that is `Unacceptable`, refused and done with."""
+        try:
+            yield
+        except Unacceptable as error:
+            self.refuse(error)
+        except Exception:
+            self.give_back()
+            raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +126,9 @@ class Inbox:
         self._cache = cache
         self._followers: dict[str, list[asyncio.Queue[Feedback]]] = {}
 
-    async def serve(self, after: str = START) -> None:
-        """Read what comes behind this position, until the cache is closed."""
-        async for item in self._cache.feedback(self.address, after):
+    async def serve(self, after: str = START, cache: AsyncMessageCache | None = None) -> None:
+        """Read what comes behind this position, until the cache (maybe another than the first) is closed."""
+        async for item in (cache or self._cache).feedback(self.address, after):
             for queue in self._followers.get(item.feedback.id, ()):
                 queue.put_nowait(item.feedback)
 

@@ -1,7 +1,8 @@
-"""Connections: what the names in a program stand for in this process: a directory, a Redis and databases.
+"""Connections: what the names in a program stand for in this process: a directory, a Redis, databases, and Kafka where
+there is one.
 
-A program names folders, topics and keys; this says where they are. Holds no password beyond the URL it was
-given and prints none.
+A program names folders, topics and keys; this says where they are. Holds no password beyond those it was given and
+prints none.
 """
 
 import threading
@@ -14,7 +15,8 @@ from redis import Redis
 from redis.asyncio import Redis as AsyncRedis
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.pubsub.cache import AsyncMessageCache, MessageCache, cache_topic
+from ghcm.runtime.pubsub.cache import AsyncMessageCache, MessageCache, Topic, cache_topic
+from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka
 from ghcm.runtime.pubsub.redis_cache import AsyncRedisCache, RedisCache
 from ghcm.runtime.pubsub.redis_connection import PATIENCE, open_async_client, open_client, stubborn
 from ghcm.spg.connectors import CACHES
@@ -29,16 +31,19 @@ _NEVER = threading.Event()
 @dataclass(slots=True)
 class Connections:
     """`base` is the directory that relative paths start from; `url` the Redis (`unix:///path`, `redis://host:port/db`);
-    without one there are no calls and no sinks on Redis; `sql` the URLs of databases by their names.
+    without one there are no calls and no sinks on Redis. `kafka`, if it has brokers, serves caches that are logs; `sql`
+    has the URLs of databases by their names.
     """
 
     base: Path
     url: str | None = field(default=None, repr=False)
+    kafka: Kafka = Kafka()
     patience: float = PATIENCE
     sql: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     _client: Redis | None = field(default=None, repr=False)
     _async_client: AsyncRedis | None = field(default=None, repr=False)
     _databases: dict[str, Database] = field(default_factory=dict[str, Database], repr=False)
+    _brokers: Brokers | None = field(default=None, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def path(self, path: str) -> Path:
@@ -74,15 +79,31 @@ class Connections:
             self._async_client = open_async_client(self._needed_url())
         return self._async_client
 
-    def cache(self, topic: str, program: str, consumer: str) -> MessageCache:
+    def roads(self, address: str) -> list[Topic]:
+        """What feedback for this address comes by."""
+        return [Topic(address), *([Topic(address, log=True)] if self.kafka.bootstrap else ())]
+
+    def cache(self, topic: Topic | str, program: str, consumer: str) -> MessageCache:
         """The msg cache of this topic for an executor or publisher of this name, see `RedisCache`. GhcmError where
         there is no Redis.
         """
-        return RedisCache(self._needed_url(), topic, program, consumer, patience=self.patience)
+        found = topic if isinstance(topic, Topic) else Topic(topic)
+        if found.log and self.kafka.bootstrap:
+            from ghcm.runtime.pubsub.kafka_cache import KafkaCache
 
-    def async_cache(self, topic: str) -> AsyncMessageCache:
+            with self._lock:
+                self._brokers = self._brokers or Brokers(self.kafka, self.patience)
+            return KafkaCache(self._brokers, found.name, program, consumer)
+        return RedisCache(self._needed_url(), found.name, program, consumer, patience=self.patience)
+
+    def async_cache(self, topic: Topic | str) -> AsyncMessageCache:
         """The caller's side of the msg cache of this topic, for the running event loop."""
-        return AsyncRedisCache(self._needed_url(), topic, patience=self.patience)
+        found = topic if isinstance(topic, Topic) else Topic(topic)
+        if found.log and self.kafka.bootstrap:
+            from ghcm.runtime.pubsub.kafka_cache import AsyncKafkaCache
+
+            return AsyncKafkaCache(self.cache(found, "", "caller"))
+        return AsyncRedisCache(self._needed_url(), found.name, patience=self.patience)
 
     def close(self) -> None:
         """Close the shared clients; caches and writers are closed by who opened them."""
@@ -92,6 +113,8 @@ class Connections:
             if self._client is not None:
                 self._client.close()
                 self._client = None
+        if self._brokers is not None:
+            self._brokers.close()
 
     async def aclose(self) -> None:
         """As `close`, and close the client of the event loop too."""
@@ -107,15 +130,15 @@ class Connections:
         return self.url
 
 
-def topic_of(program: Program, unit: Unit) -> str:
+def topic_of(program: Program, unit: Unit) -> Topic:
     """The topic of the msg cache of a responsive unit: as the program says, else one of its own.
 
     The embedded profile serves logs (`kafka("x")`) and keys (`redis("x")`) from the same Redis.
     """
     if unit.cache is None:
-        return cache_topic(program.name, unit.name)
+        return Topic(cache_topic(program.name, unit.name), log=True)
     connector = next(cache.connector for cache in program.caches if cache.name == unit.cache)
     if connector.word not in CACHES:
         only = f"only {' and '.join(reversed(CACHES))} carry calls"
         raise GhcmError(f'cache "{unit.cache}" cannot be {connector.word}: {only}', code="GHCM-301")
-    return connector.address[1]
+    return Topic(connector.address[1], log=connector.word == "kafka")

@@ -112,6 +112,10 @@ class Feedback:
         return self.state in FINAL
 
 
+class Unacceptable(GhcmError):
+    """An instruction that can never be a call, whatever is tried."""
+
+
 def new_id() -> str:
     """A new unique id for a call or a trace, sortable by time to the millisecond.
 
@@ -141,10 +145,10 @@ def encode(envelope: Instruction | Feedback) -> bytes:
     try:
         text = json.dumps({"v": FORMAT, **document}, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise GhcmError(f"{subject} cannot be written as JSON", code="GHCM-710", detail=str(error)) from error
+        raise Unacceptable(f"{subject} cannot be written as JSON", code="GHCM-710", detail=str(error)) from error
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > LIMIT:
-        raise GhcmError(
+        raise Unacceptable(
             f"{subject} is too large: {len(data):,} bytes, the limit is {LIMIT:,}",
             code="GHCM-711",
             detail=_largest(document),

@@ -161,7 +161,10 @@ class RedisCache:
                 group.give_back(call)
                 raise
 
-        return Delivery(instruction, attempt, acknowledge, lambda: group.give_back(call))
+        def refuse(error: GhcmError) -> None:
+            self._stubborn(lambda: group.refuse(self._client, call, error))
+
+        return Delivery(instruction, attempt, acknowledge, lambda: group.give_back(call), refuse)
 
     def _keep(self) -> None:
         """Renew the lease on what is worked on."""

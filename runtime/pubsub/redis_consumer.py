@@ -207,6 +207,15 @@ class Group:
         if more:  # it was sent once more meanwhile
             self._look_back()
 
+    def refuse(self, client: redis.Redis, call: str, error: GhcmError) -> None:
+        """Put the call's entries aside."""
+        with self._held_lock:
+            entries = self._held.pop(call, [])
+        self._look_back()  # for those that a lost connection leaves
+        for id in entries:
+            for _, fields in cast("list[tuple[bytes, dict[bytes, bytes]]]", client.xrange(self._topic, id, id)):
+                self._refuse(client, id, fields.get(b"e", b""), error)
+
     def give_back(self, call: str) -> None:
         """Let go of a call's entries: they come first at the next look."""
         with self._held_lock:

@@ -18,15 +18,14 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import psutil
 import redis
-from kafka import KafkaAdminClient
-from kafka.errors import KafkaError
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub.embedded import embedded_command
+from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka
 from ghcm.runtime.pubsub.redis_connection import commands, open_client
 
 ADDRESSES = {"kafka": "127.0.0.1:{}", "redis": "redis://127.0.0.1:{}/0"}
@@ -86,6 +85,16 @@ def services(folder: Path) -> list[Record]:
         size = sum(stat.st_blocks * 512 for stat in files)  # Kafka's indexes are longer than what they hold
         found.append(each | {"memory": memory, "seconds": seconds, "size": size, "log": str(_log(folder, name))})
     return found
+
+
+def service_addresses(folder: Path) -> tuple[str, str]:
+    """The addresses of Kafka and Redis as clients take them. GhcmError where one does not run."""
+    found = services(folder)
+    if stopped := " and ".join(each["name"] for each in found if each["pid"] is None):
+        hint = "start both with ghcm services up, or take another profile."
+        detail = f'The profile "services" stands for those in "{folder.absolute()}".'
+        raise GhcmError(f"not running: {stopped}", code="GHCM-758", detail=detail, hint=hint)
+    return found[0]["address"], found[1]["address"]
 
 
 def _started(folder: Path, name: str, port: int, told: Told) -> Record:
@@ -165,11 +174,11 @@ def _await(folder: Path, name: str, record: Record) -> None:
     """Return when it answers."""
     end, address, log = time.monotonic() + _START_SECONDS, _address(name, record), _log(folder, name)
     while True:
-        with suppress(redis.RedisError, KafkaError, OSError):
+        with suppress(redis.RedisError, GhcmError, OSError):
             socket.create_connection(("127.0.0.1", record["port"]), 1).close()
             if name == "kafka":
-                cast("Any", KafkaAdminClient)(bootstrap_servers=address, bootstrap_timeout_ms=500).close()
-                return
+                with Brokers(Kafka(bootstrap=str(address)), 0.5).admin():
+                    return
             with open_client(str(address)) as client:
                 commands(client).ping()
                 return

@@ -18,6 +18,7 @@ from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.jobs.store import Store
 from ghcm.runtime.pubsub.cache import Delivery, MessageCache
 from ghcm.runtime.pubsub.connections import Connections, topic_of
+from ghcm.runtime.pubsub.envelope import Unacceptable
 from ghcm.runtime.settings import Settings
 from ghcm.runtime.spark.execution import Execution, Services
 from ghcm.runtime.spark.programs import Job, open_jobs
@@ -59,6 +60,7 @@ class Driver:
     ) -> None:
         self._state = StateDirectory(state)
         self._redis = redis
+        self._kafka = settings.kafka
         self._store = store
         self._tell = tell
         self._sql = settings.sql
@@ -144,7 +146,7 @@ class Driver:
     # --- receiving ---------------------------------------------------------------------------------------------------
 
     def _receive_from(self, job: Job, unit: Unit) -> None:
-        connections = Connections(job.base, self._redis, sql=self._sql)
+        connections = Connections(job.base, self._redis, self._kafka, sql=self._sql)
         cache = connections.cache(topic_of(job.program, unit), job.program.name, f"{job.id}.spark")
         services = Services(self.session, self._store.calls, connections, self._executor, self._state.dead.absolute())
         line: SerialQueue[Execution] = SerialQueue(
@@ -161,8 +163,8 @@ class Driver:
                 delivery = receiver.cache.receive(name, _RECEIVE_SECONDS)
                 if delivery is not None:
                     self._delivered(receiver, delivery)
-            except GhcmError as error:
-                log.warning("%s.%s cannot take instructions just now: %s", program, name, error.message)
+            except Exception as error:  # the cache or the store is away: what was not acknowledged comes again
+                log.warning("%s.%s cannot take instructions just now: %s", program, name, error)
                 receiver.stopped.wait(_RETRY_SECONDS)
 
     def _delivered(self, receiver: _Receiver, delivery: Delivery) -> None:
@@ -171,11 +173,8 @@ class Driver:
         if not receiver.line.units:
             self._submit(receiver, execution)
             return
-        try:
+        with delivery.attempted():
             receiver.line.join(delivery.instruction, execution)
-        except GhcmError:
-            delivery.give_back()
-            raise
         self._advance()
 
     def _advance(self) -> None:
@@ -225,6 +224,8 @@ class Driver:
         self._tell("call", {"id": id, "unit": execution.instruction.unit, "state": "running"})
         try:
             execution.run(slot)
+        except Unacceptable as error:
+            execution.delivery.refuse(error)
         except GhcmError as error:
             log.error('call "%s" could not be answered and is tried again: %s', id, error)
             self._stopping.wait(_RETRY_SECONDS)

@@ -13,7 +13,7 @@ import pytest
 import redis
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.pubsub.cache import START, Delivery, Inbox
+from ghcm.runtime.pubsub.cache import Delivery
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import LIMIT, Feedback, Instruction, State, encode, new_id
 from ghcm.runtime.pubsub.redis_cache import AsyncRedisCache, RedisCache
@@ -89,14 +89,6 @@ def test_instructions_come_in_the_order_they_were_sent(caches: Caches) -> None:
     assert [delivery and delivery.instruction for delivery in received] == sent
 
 
-def test_what_was_sent_before_anyone_listened_is_received(caches: Caches) -> None:
-    sent = instruction()
-    caches.open("publisher").send(sent)
-    delivery = caches.open("engine").receive("u", 30)
-    assert delivery is not None
-    assert delivery.instruction == sent
-
-
 def test_a_restarted_consumer_first_gets_what_it_left(caches: Caches) -> None:
     first, sent = caches.open("engine"), [instruction(), instruction()]
     first.send(sent[0])
@@ -108,16 +100,6 @@ def test_a_restarted_consumer_first_gets_what_it_left(caches: Caches) -> None:
     assert second.receive("u", 0) is None
 
 
-def test_what_a_silent_consumer_holds_goes_to_another(caches: Caches) -> None:
-    dead, sent = caches.open("engine-1", lease=0.2), instruction()
-    dead.send(sent)
-    assert dead.receive("u", 30) is not None
-    dead.close()
-    delivery = caches.open("engine-2", lease=0.2).receive("u", 30)
-    assert delivery is not None
-    assert (delivery.instruction, delivery.attempt) == (sent, 2)
-
-
 def test_a_slow_but_living_consumer_keeps_what_it_holds(caches: Caches) -> None:
     slow, other = caches.open("engine-1", lease=1.0), caches.open("engine-2", lease=1.0)
     slow.send(instruction())
@@ -126,48 +108,6 @@ def test_a_slow_but_living_consumer_keeps_what_it_holds(caches: Caches) -> None:
     assert other.receive("u", 2.0) is None  # two leases
     delivery.acknowledge(done(delivery))
     assert other.receive("u", 0.5) is None
-
-
-def test_the_same_id_again_is_held_back_while_it_is_worked_on(caches: Caches, client: "redis.Redis") -> None:
-    cache, sent = caches.open(), instruction("call-1")
-    cache.send(sent)
-    delivery = cache.receive("u", 30)
-    cache.send(sent)
-    assert delivery is not None
-    assert cache.receive("u", 0.2) is None
-    delivery.acknowledge(done(delivery))
-    assert cache.receive("u", 0.2) is None
-    assert client.xlen(caches.place) == 0
-
-
-def test_what_is_given_back_is_delivered_again(caches: Caches) -> None:
-    cache, sent = caches.open(), [instruction(), instruction()]
-    for one in sent:
-        cache.send(one)
-    first = cache.receive("u", 30)
-    assert first is not None
-    first.give_back()
-    deliveries = [cache.receive("u", 30), cache.receive("u", 30)]
-    assert [(d.instruction, d.attempt) for d in deliveries if d] == [(sent[0], 2), (sent[1], 1)]
-    assert cache.receive("u", 0) is None
-
-
-def test_units_share_a_cache_and_get_their_own(caches: Caches, client: "redis.Redis") -> None:
-    cache = caches.open()
-    sent = [instruction(unit="a"), instruction(unit="b"), instruction(unit="a"), instruction(unit="a", program="q")]
-    for one in sent:
-        cache.send(one)
-    for unit, wanted in (("b", [sent[1]]), ("a", [sent[0], sent[2]])):
-        deliveries = [cache.receive(unit, 30) for _ in wanted]
-        assert [delivery and delivery.instruction for delivery in deliveries] == wanted
-        assert cache.receive(unit, 0) is None
-        for delivery in deliveries:
-            assert delivery is not None
-            delivery.acknowledge(done(delivery))
-    assert client.xlen(caches.place) == 1  # the other program has not come yet
-    other = caches.open(program="q").receive("a", 30)
-    assert other is not None
-    assert other.instruction == sent[3]
 
 
 def test_what_is_no_instruction_is_put_aside(caches: Caches, client: "redis.Redis") -> None:
@@ -183,83 +123,10 @@ def test_what_is_no_instruction_is_put_aside(caches: Caches, client: "redis.Redi
     assert client.xlen(caches.place) == 1
 
 
-@pytest.mark.parametrize("how", ["wake", "close"])
-def test_a_waiting_receiver_is_woken(caches: Caches, how: str) -> None:
-    cache = caches.open()
-    got: list[object] = []
-    threads = [threading.Thread(target=lambda unit=unit: got.append(cache.receive(unit))) for unit in ("u", "v")]
-    threads.append(threading.Thread(target=lambda: got.append(cache.feedback(f"none-{caches.place}"))))
-    for thread in threads:
-        thread.start()
-    while any(thread.is_alive() for thread in threads):  # one that had not begun to wait is not woken
-        getattr(cache, how)()
-        threads[0].join(0.02)
-    assert sorted(map(str, got)) == ["None", "None", "[]"]
-    if how == "wake":
-        cache.send(instruction())
-        assert cache.receive("u", 30) is not None
-    else:
-        assert cache.receive("u") is None
-
-
-def test_feedback_is_read_on_from_a_position(caches: Caches) -> None:
-    cache, address = caches.open(), f"fb-{caches.place}"
-    feedbacks = [Feedback(f"c{n}", State.PROGRESS, n / 10) for n in range(5)]
-    assert list(cache.feedback(address, START, 0)) == []
-    for feedback in feedbacks:
-        cache.send_feedback(address, feedback)
-    first = cache.feedback(address, START, 5)
-    assert [item.feedback for item in first] == feedbacks
-    assert [item.feedback for item in cache.feedback(address, first[2].position, 5)] == feedbacks[3:]
-
-
 def test_silent_addresses_go_away(caches: Caches, client: "redis.Redis") -> None:
     cache, address = caches.open(), f"fb-{caches.place}"
     cache.send_feedback(address, Feedback("c", State.DONE))
     assert 0 < client.ttl(address) <= 1200
-
-
-def test_a_hundred_callers_wait_at_one_address(caches: Caches) -> None:
-    address = f"fb-{caches.place}"
-    executor = caches.open("engine")
-
-    def execute() -> None:
-        while (delivery := executor.receive("u")) is not None:
-            for state in (State.ACCEPTED, State.PROGRESS):
-                executor.send_feedback(address, Feedback(delivery.instruction.id, state))
-            delivery.acknowledge(done(delivery))
-
-    async def call(inbox: Inbox, cache: AsyncRedisCache) -> list[State]:
-        sent = Instruction(new_id(), "p", "u", reply=address)
-        with inbox.follow(sent.id) as feedbacks:
-            await cache.send(sent)
-            return [(await asyncio.wait_for(feedbacks.get(), 20)).state for _ in range(3)]
-
-    async def callers() -> list[list[State]]:
-        cache = AsyncRedisCache(caches.url, caches.place)
-        inbox = Inbox(cache, address)
-        serving = asyncio.create_task(inbox.serve())
-        answers = await asyncio.gather(*(call(inbox, cache) for _ in range(100)))
-        await cache.close()
-        await serving
-        return answers
-
-    thread = threading.Thread(target=execute)
-    thread.start()
-    try:
-        assert asyncio.run(callers()) == [[State.ACCEPTED, State.PROGRESS, State.DONE]] * 100
-    finally:
-        executor.close()
-        thread.join()
-
-
-def test_a_server_that_is_away_is_reported_without_its_password() -> None:
-    cache = RedisCache("redis://me:secret@127.0.0.1:1/0", "k", "p", "c", patience=0.2)
-    with pytest.raises(GhcmError) as refused:
-        cache.send(instruction())
-    assert "cannot be reached" in refused.value.message
-    assert "secret" not in str(refused.value)
-    cache.close()
 
 
 def test_instructions_on_the_wire_hold_no_data(redis_server: Server, tmp_path: Path) -> None:

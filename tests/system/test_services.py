@@ -1,24 +1,62 @@
-"""`ghcm services`: a real Kafka and Redis with ports and data that stay, and what is said where they cannot start."""
+"""`ghcm services` and the profile `services`: a real Kafka and Redis, and a program that is called through them."""
 
 import json
+import os
+import random
+import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
+from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka, topic_name
 from tests.kafka_server import services_folder
-from tests.system.running import clean_environment, ghcm
+from tests.system.running import clean_environment, ghcm, running, until
+from tests.system.test_kafka_cache import records
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(600)]
+
+PROGRAM = """\
+program shop
+
+record Sale { who: string, cents: int }
+
+cache questions = kafka("shop.questions")
+cache jobs = redis("shop-jobs")
+
+stream watch {
+  sales = files("sales.jsonl", format = json).as(Sale)
+  totals = sales.map_to_pair(s => (s.who, s.cents)).reduce_by_key((a, b) => a + b)
+}
+
+responsive stream best(n: int = 1) on questions {
+  watch.totals.read().top(n, by = p => p.value).reply()
+}
+
+responsive stream worst(n: int = 1) {
+  watch.totals.read().top(n, by = p => 0 - p.value).reply()
+}
+
+responsive stream every() on jobs {
+  watch.totals.read().reply()
+}
+"""
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
+    (tmp_path / "shop.istream").write_text(PROGRAM)
+    (tmp_path / "sales.jsonl").write_text(
+        "".join(json.dumps({"who": who, "cents": cents}) + "\n" for who, cents in (("ann", 5), ("bob", 3), ("ann", 4)))
+    )
     services_folder()  # the jars are fetched
     yield tmp_path
     ghcm("services", "down", cwd=tmp_path)
@@ -34,6 +72,7 @@ def test_services_keep_ports_and_data(folder: Path) -> None:
     assert {each["pid"] for each in services(folder, "status").values()} == {None}
     first = services(folder, "up")
     assert services(folder, "up")["kafka"]["pid"] == first["kafka"]["pid"]
+    kafka = Kafka(bootstrap=first["kafka"]["address"])
     port = first["redis"]["address"].split(":")[-1].split("/")[0]
     with socket.create_connection(("127.0.0.1", int(port))) as redis:
         redis.sendall(b"SET kept 1\r\n")
@@ -46,6 +85,7 @@ def test_services_keep_ports_and_data(folder: Path) -> None:
     with socket.create_connection(("127.0.0.1", int(port))) as redis:
         redis.sendall(b"GET kept\r\n")
         assert b"1" in redis.recv(100)
+    assert kafka.bootstrap == again["kafka"]["address"]
     assert all(each["memory"] > 0 and each["size"] > 0 and Path(each["log"]).exists() for each in again.values())
 
 
@@ -96,3 +136,85 @@ def test_what_keeps_services_from_starting_is_said(folder: Path, tmp_path_factor
     assert away.returncode == 1
     assert "Kafka cannot be fetched" in away.stderr
     assert list((bare / "cache" / "ghcm").iterdir()) == []
+
+
+def test_a_program_runs_on_services_without_a_change(folder: Path) -> None:
+    stopped = ghcm("run", "shop.istream", "--profile", "services", cwd=folder)
+    assert stopped.returncode == 1
+    assert "ghcm services up" in stopped.stderr
+    found = services(folder, "up")
+    with running(folder, GHCM_PROFILE="services") as daemon:
+        job = daemon.submit(folder / "shop.istream")
+        for unit, expected in (("best", "ann"), ("worst", "bob")):
+            answer = daemon.post(f"/programs/shop/units/{unit}/calls?wait=30", {"n": 1}).json
+            assert (answer["state"], answer["data"][0]["key"]) == ("done", expected)
+        assert len(daemon.post("/programs/shop/units/every/calls?wait=30", {}).json["data"]) == 2
+        engine = daemon.pid(job)
+        assert engine is not None
+        os.kill(engine, signal.SIGKILL)
+        until(lambda: daemon.post("/programs/shop/units/best/calls?wait=30", {}).json["state"] == "done", "an answer")
+        settings = Kafka(bootstrap=found["kafka"]["address"])
+        sent = records("shop.questions", settings)
+        assert len(sent) >= 2
+        assert all("parameters" in json.loads(each.value) for each in sent)
+        poison = [b"junk", sent[0].value.replace(b'"best"', b'"worst"'), b""]
+        with closing(Brokers(settings, 30.0)) as brokers:
+            for data in poison:
+                brokers.send("shop.questions", (4, 3600), data)
+        assert daemon.post("/programs/shop/units/best/calls?wait=30", {}).json["state"] == "done"
+    assert {each.value for each in records("shop.questions.refused", settings)} == {b"junk", b""}
+    told = records(topic_name("ghcm:feedback:supervisor"), settings)
+    assert len(records(topic_name("ghcm:cache:shop:worst"), settings)) == 1
+    assert not any(b"ann" in each.value or b"bob" in each.value for each in [*sent, *told])
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_calls_have_one_answer_whatever_is_killed(folder: Path, seed: int) -> None:
+    choose = random.Random(seed)
+    services(folder, "up")
+    with running(folder, GHCM_PROFILE="services") as daemon, ThreadPoolExecutor(16) as callers:
+        job = daemon.submit(folder / "shop.istream")
+
+        def call(number: int) -> dict[str, Any]:
+            """The answer: who is not told asks again, with the same key."""
+            path = f"/programs/shop/units/{'best' if number % 2 else 'worst'}/calls?deadline=600&wait=5"
+            while True:
+                with suppress(OSError):
+                    made = daemon.post(path, {"n": 1}, Idempotency_Key=f"call-{number}")
+                    if made.status == 200:
+                        return dict(made.json)
+                time.sleep(0.2)
+
+        answers = callers.map(call, range(120))
+        for _ in range(4):
+            time.sleep(choose.uniform(0.1, 1.0))
+            victim = choose.choice(["kafka", "kafka", "http", job])
+            pid = services(folder, "status")["kafka"]["pid"] if victim == "kafka" else daemon.pid(victim)
+            if pid is not None:
+                os.kill(pid, signal.SIGKILL)
+            services(folder, "up")
+        assert {each["state"] for each in answers} == {"done"}
+        found = Kafka(bootstrap=services(folder, "status")["kafka"]["address"])
+    told: dict[str, set[bytes]] = {}
+    for each in records(topic_name("ghcm:feedback:supervisor"), found):
+        told.setdefault(json.loads(each.value)["id"], set()).add(each.value)
+    assert {id: answers for id, answers in told.items() if len(answers) > 1} == {}
+
+
+def test_a_run_has_its_calls_on_kafka(folder: Path) -> None:
+    services(folder, "up")
+    (folder / "ghcm.toml").write_text('profile = "services"\n')
+    line = [sys.executable, "-m", "ghcm.cli", "run", "shop.istream", "--keep", "--json"]
+    with subprocess.Popen(
+        line, cwd=folder, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stdout is not None
+        started = json.loads(run.stdout.readline())
+        assert started["redis"].startswith("redis://127.0.0.1:")
+        for said in run.stdout:
+            if json.loads(said)["event"] == "complete":
+                break
+        called = ghcm("call", "shop.best", "n=1", "--wait", "--json", cwd=folder, GHCM_STATE=started["state"])
+        assert '"ann"' in called.stdout, called.stdout + called.stderr
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=60)

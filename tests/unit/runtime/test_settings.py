@@ -82,3 +82,39 @@ def test_databases_are_named_and_their_passwords_are_not_shown(tmp_path: Path) -
     with pytest.raises(GhcmError) as wrong:
         load(tmp_path, '[sql]\nwarehouse = { url = "postgresql://me:secret@host" }\n')
     assert "sql.warehouse" in str(wrong.value) and "secret" not in str(wrong.value)
+
+
+def test_kafka_is_a_table_and_one_variable(tmp_path: Path) -> None:
+    (tmp_path / "ghcm.toml").write_text('[kafka]\nbootstrap = "a:1"\nusername = "me"\n')
+    environment = {"GHCM_KAFKA": "b:2,c:3", "GHCM_KAFKA_PASSWORD": "secret", "GHCM_KAFKA_CA_FILE": "ca.pem"}
+    settings = load_settings(directory=tmp_path, environment=environment)
+    options = settings.kafka.options(1.0)
+    assert (options["bootstrap_servers"], options["sasl_plain_username"]) == ("b:2,c:3", "me")
+    assert (options["sasl_plain_password"], options["ssl_cafile"]) == ("secret", "ca.pem")
+    assert "secret" not in f"{settings} {settings!r} {settings.shown()}"
+    with pytest.raises(GhcmError) as refused:
+        load_settings(directory=tmp_path, environment={"GHCM_KAFKA_SECURITY_PROTOCOL": "TLS"})
+    assert "GHCM_KAFKA_SECURITY_PROTOCOL" in refused.value.detail
+    (tmp_path / "ghcm.toml").write_text("[kafka]\npassword = 12345\n")
+    with pytest.raises(GhcmError) as hidden:
+        load_settings(directory=tmp_path, environment={})
+    assert "kafka.password" in hidden.value.detail
+    assert "12345" not in str(hidden.value)
+    for lacks in ('security_protocol = "SASL_SSL"', 'sasl_mechanism = "PLAIN"\nsecurity_protocol = "SASL_SSL"'):
+        (tmp_path / "ghcm.toml").write_text(f'[kafka]\npassword = "12345"\n{lacks}\n')
+        with pytest.raises(GhcmError, match=r"kafka in .*: sasl_mechanism ") as half:
+            load_settings(directory=tmp_path, environment={})
+        assert "12345" not in str(half.value)
+
+
+def test_a_profile_stands_for_services_that_run(tmp_path: Path) -> None:
+    settings = load_settings({"profile": "services", "state": tmp_path}, environment={})
+    with pytest.raises(GhcmError, match="not running: kafka and redis") as told:
+        settings.served()
+    assert "ghcm services up" in told.value.hint
+    assert settings.standing.startswith("profile: services (Kafka at ")
+    own = load_settings({"kafka": {"bootstrap": "b:2"}}, environment={})
+    assert own.standing == "profile: embedded (places are served by a private Redis, calls by Kafka at b:2)"
+    given = {"profile": "services", "redis": "redis://a:1/0", "kafka": {"bootstrap": "b:2"}}
+    named = load_settings(given, environment={})
+    assert named.served() is named

@@ -10,7 +10,7 @@ import pytest
 from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.calls import CallState
 from ghcm.runtime.jobs.store import JobState, Store, open_store
-from ghcm.runtime.pubsub.cache import START, Inbox, Positioned
+from ghcm.runtime.pubsub.cache import START, Inbox, Positioned, Topic
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State
 from ghcm.supervisor import call_service
 from ghcm.supervisor.call_service import CallService
@@ -20,7 +20,7 @@ from ghcm.supervisor.problems import problem_of
 from tests.unit.runtime.small_operators import unit
 
 ASK = unit("ask", responsive=True)
-UNIT = KnownUnit("small", ASK, "ghcm:cache:small:ask", parameters_model(ASK))
+UNIT = KnownUnit("small", ASK, Topic("ghcm:cache:small:ask"), parameters_model(ASK))
 
 
 @dataclass

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.pubsub.cache import Inbox
+from ghcm.runtime.pubsub.cache import Inbox, Topic
 from ghcm.runtime.pubsub.connections import Connections, topic_of
 from ghcm.runtime.pubsub.envelope import LIMIT, Feedback, Instruction, State
 from ghcm.runtime.sinks.reply import load_reply, store_reply
@@ -123,9 +123,13 @@ def test_a_reply_is_kept_under_its_call(connections: Connections) -> None:
 
 @pytest.mark.parametrize(
     ("connector", "place"),
-    [(Redis("calls"), "calls"), (Kafka("topic", Format("json")), "topic"), (None, "ghcm:cache:p:u")],
+    [
+        (Redis("calls"), Topic("calls")),
+        (Kafka("topic", Format("json")), Topic("topic", log=True)),
+        (None, Topic("ghcm:cache:p:u", log=True)),
+    ],
 )
-def test_the_place_of_a_cache(connector: Connector | None, place: str) -> None:
+def test_the_place_of_a_cache(connector: Connector | None, place: Topic) -> None:
     origin = Origin("p.istream", 1, 1)
     caches = () if connector is None else (Cache("calls", connector, origin),)
     unit = Unit("u", "batch", True, (), "calls" if caches else None, (), origin)

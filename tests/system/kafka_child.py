@@ -1,0 +1,15 @@
+"""A worker that takes instructions and never ends one, to be killed: BOOTSTRAP TOPIC CONSUMER LEASE."""
+
+import sys
+import time
+
+from ghcm.runtime.pubsub.kafka_cache import KafkaCache
+from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka
+
+if __name__ == "__main__":
+    bootstrap, topic, consumer, lease = sys.argv[1:]
+    cache = KafkaCache(Brokers(Kafka(bootstrap=bootstrap), 30.0), topic, "p", consumer, lease=float(lease))
+    while True:
+        delivery = cache.receive("u", 60)
+        print(delivery.instruction.id if delivery else "nothing", flush=True)
+        time.sleep(0.01)
