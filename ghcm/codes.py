@@ -146,6 +146,7 @@ RUNNING = (
     _kind(739, "a Kafka that cannot be reached or refuses", "See its address, the password and the rights."),
     _kind(740, "a store of jobs and calls that cannot be used", "See its disk and who may write there."),
     _kind(741, "a store of jobs and calls that this GHCM cannot read", "Use the version that wrote it, or a backup."),
+    _kind(742, "messages of a topic that are gone", "Keep them for longer, or say lost = earliest."),
     _kind(743, "a call whose deadline has passed", "Allow more time, or call again."),
     _kind(744, "a job that is not there or does not run", "List the jobs with ghcm ps."),
     _kind(745, "a call that has failed", "The message says where; mend the cause and call again."),

@@ -3,8 +3,12 @@
 import os
 import shutil
 import tempfile
+import uuid
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+
+from confluent_kafka import Producer
 
 from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka
 from ghcm.runtime.pubsub.services import service_addresses, start_services, stop_services
@@ -40,6 +44,32 @@ def kafka() -> Kafka:
 def brokers() -> Brokers:
     """A connection to it that the tests of a process share."""
     return Brokers(kafka(), 30.0)
+
+
+def new_topic(*partitions: Sequence[bytes | None], name: str = "") -> str:
+    """A topic of these messages by partition."""
+    topic = name or f"data-{uuid.uuid4().hex}"
+    with brokers().admin() as admin:
+        admin.create_topics({topic: {"num_partitions": len(partitions)}}, wait_for_metadata=True)
+    send(topic, *partitions)
+    return topic
+
+
+def send(topic: str, *partitions: Sequence[bytes | None], bootstrap: str = "") -> None:
+    """Add messages to a topic by partition."""
+    producer = Producer({"bootstrap.servers": bootstrap or kafka().bootstrap, "linger.ms": 5})
+    failed: list[str] = []
+
+    def done(error: object, _: object) -> None:
+        if error is not None:
+            failed.append(str(error))
+
+    for partition, messages in enumerate(partitions):
+        for message in messages:
+            producer.produce(topic, message, partition=partition, on_delivery=done)
+            producer.poll(0)
+    assert producer.flush(60) == 0
+    assert failed == []
 
 
 def end_services() -> None:

@@ -16,6 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = ("codegen", "optimizer", "runtime", "supervisor")
 HEAVY = {"pyspark", "py4j", "fastapi", "starlette", "polars", "pyarrow", "pandas", "numpy", "redis", "kafka"}
+HEAVY |= {"confluent_kafka"}
 EMPTY_NAMES = {"utils", "util", "helpers", "helper", "common", "base", "manager", "misc"}
 LONGEST_FILE = 400
 

@@ -4,6 +4,7 @@ Everything that the table knows is checked here: names, number, kinds, choices. 
 matter.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -93,6 +94,14 @@ class Given:
             case _:  # as above
                 self.wrong(name, "a string")
                 return None
+
+    def topic(self, name: str) -> str | None:
+        """A constant name of a topic of Kafka; None where it is missing or was reported."""
+        found = self.string(name)
+        if found is None or re.fullmatch(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}", found):
+            return found
+        self.wrong(name, 'the name of a topic: at most 249 letters, digits, ".", "_" and "-"')
+        return None
 
     def flag(self, name: str, default: bool = False) -> bool:
         """`true` or `false`; the default where it is missing or was reported."""

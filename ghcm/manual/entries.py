@@ -118,7 +118,7 @@ def _operator(operator: Operator) -> Entry:
 
 
 def _argument(argument: Argument) -> str:
-    kind = " | ".join(argument.choices) or argument.kind
+    kind = " | ".join((*argument.choices, *([] if argument.kind == "name" and argument.choices else [argument.kind])))
     text = f"{argument.name}: {kind}" if argument.positional else f"{argument.name} = {kind}"
     text += ", ..." if argument.repeated else ""
     return text if argument.required else f"[{text}]"

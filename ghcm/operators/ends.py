@@ -6,9 +6,9 @@ from ghcm.support import Never, NotYet
 from ghcm.types import Shape
 
 _SPARK_UNBOUNDED = Never("a batch job cannot read input that never ends")
-_NO_KAFKA = NotYet("waits for the issue that brings Kafka")
 _LINES = ("json", "csv", "tsv", "zeek", "eve", "text")
 _FORMAT = option("format", "name", *_LINES)
+_MESSAGE_FORMAT = option("format", "name", "json", "csv", "tsv", "eve", "text")
 _FILE_FORMAT = option("format", "name", *_LINES, "parquet", "arrow")
 _COMPRESSION = option("compression", "name", "gzip", "zstd", "none")
 _CLOCK = option("clock", "name", "restarts", "continues")
@@ -164,16 +164,38 @@ SOURCES = (
         "kafka",
         role=Role.SOURCE,
         takes=(),
-        arguments=(Argument("topic", "string"), _FORMAT),
-        gives="raw records, unbounded",
-        meaning="records of a topic",
+        arguments=(
+            Argument("topic", "string"),
+            _MESSAGE_FORMAT,
+            option("separator", "string"),
+            option("start", "time", "earliest", "latest"),
+            option("until", "name", "latest"),
+            option("lost", "name", "fail", "earliest"),
+        ),
+        gives="raw records, unbounded without until; text gives Stream<Line>",
+        meaning=(
+            "the messages of a topic, each of which is one record: a JSON object; cells of CSV in the order of the "
+            "fields, without a header; or a text, of which Line has topic and partition as file and the offset as "
+            "number. One that is none, or has no value, is a dead letter with its offset. Reading begins with the "
+            "earliest messages that are there, with those that come from now on (start = latest), or with those of "
+            "a time; until = latest ends with those that are there when it begins. Positions are part of snapshots: "
+            "a restart goes on where it was, whatever consumer groups say. Each partition of the topic has its own "
+            "event time (event_time has idle for those of which nothing comes); partitions that are added later are "
+            "read from their beginning, and their event time begins where that of the others is. Where the topic no "
+            "longer holds the message that comes next, the unit fails, or (lost = earliest) goes on with the oldest "
+            "that is there and says so in the log; messages of transactions count once they are committed"
+        ),
         exchange="none",
         stateful=True,
         failures=(Failure.BAD_RECORD,),
-        reference=_NO_KAFKA,
-        row=_NO_KAFKA,
-        columnar=_NO_KAFKA,
-        spark=_NO_KAFKA,
+        spark=NotYet("waits for the connector of Spark"),
+    ).example(
+        'visits = kafka("visits", format = json).as(Visit)\nvisits.to(out)',
+        'out: {"page": "/"}',
+        'out: {"page": "/docs"}',
+        declares='record Visit { page: string }\n\nsink out = parquet("out")',
+        unit="stream",
+        files={"visits": ('{"page": "/"}\n{"page": "/docs"}\n')},
     ),
 )
 

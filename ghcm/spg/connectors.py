@@ -167,13 +167,20 @@ class Generate:
 
 @dataclass(frozen=True, slots=True)
 class Kafka:
-    """A log of that topic on the profile's log connection: source, cache or append sink."""
+    """A topic: source or cache. A message is a record; CSV has the fields in their order and no header.
+
+    `start`: the "earliest" or "latest" records; those of `start_us` and later where that is said. `ends`: with
+    what is there at first. `lost`: "fail" where the next record is gone, or go on with the "earliest" there is.
+    """
 
     word: ClassVar[str] = "kafka"
-    ends: ClassVar[bool] = False
 
     topic: str
     format: Format
+    start: str = "earliest"
+    start_us: int | None = None
+    ends: bool = False
+    lost: str = "fail"
 
     @property
     def address(self) -> Address:

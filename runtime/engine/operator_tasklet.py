@@ -139,6 +139,7 @@ class OperatorTasklet(UnitTasklet):
                 self._inputs.open[ordinal] = names
                 after = self._inputs.partitions
                 if after is not None and after != before:
+                    self._begin(after - before if before is not None else frozenset())
                     self.outbox.send(Partitions(after))
                 self._todo.append(self._tick)
             case Barrier(snapshot=snapshot):
@@ -154,6 +155,12 @@ class OperatorTasklet(UnitTasklet):
                     self._end()
                 else:
                     self._todo.append(self._tick)
+
+    def _begin(self, partitions: frozenset[str]) -> None:
+        """Partitions that are there only now have the time of the others: windows have closed by it."""
+        if self._idler is not None:
+            for partition in partitions:
+                self._idler.follow(partition, self.watermark)
 
     def _process(self, ordinal: int, batch: Batch) -> bool:
         started = time.perf_counter()

@@ -109,8 +109,7 @@ class Services:
         """The source of a task that reads; `versions` of sinks to be read in place of the latest."""
         match task.op:
             case Source(connector=connector):
-                known = self.connections
-                return open_source(connector, task.schema, task.id, known.base, self.piece, known.database)
+                return open_source(connector, task.schema, task.id, self.connections, self.piece)
             case ReadSink(sink=name):
                 sink = self.program.sink(name)
                 latest = partial(latest_version, sink, self.connections)

@@ -1,11 +1,10 @@
 """From the connector of a source to what reads it. What connectors are stands in `ghcm.spg.connectors`."""
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import assert_never
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.formats.file_pieces import FIRST_PIECE
+from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sources.files import FilesSource, FollowSource
 from ghcm.runtime.sources.memory import GenerateSource, RowsSource
 from ghcm.runtime.sources.source import Source
@@ -14,21 +13,16 @@ from ghcm.runtime.sources.table import TableSource
 from ghcm.runtime.sources.tail import TailSource
 from ghcm.runtime.sources.tcp import SocketSource
 from ghcm.spg.connectors import Connector, Files, Generate, Kafka, Memory, Socket, SourceConnector, SqlQuery, Table
-from ghcm.tables.database import Database
 from ghcm.types import Struct
 
 
 def open_source(
-    connector: Connector,
-    schema: Struct,
-    name: str,
-    base: Path,
-    piece: int = FIRST_PIECE,
-    database: Callable[[str], Database] | None = None,
+    connector: Connector, schema: Struct, name: str, connections: Connections, piece: int = FIRST_PIECE
 ) -> Source:
-    """The source of a task of this name; `piece`: bytes of a file that are read first; `database` gives that of a
-    connection's name. GhcmError if it is no source.
+    """The source of a task of this name; `piece`: bytes of a file that are read first. GhcmError if it is no source, or
+    there is no Kafka.
     """
+    base = connections.base
     if not isinstance(connector, SourceConnector):
         raise GhcmError(f'source "{name}" cannot be read: it is a sink', code="GHCM-301")
     match connector:
@@ -47,9 +41,10 @@ def open_source(
         case Generate():
             return GenerateSource(connector, schema, name)
         case SqlQuery():
-            assert database is not None, "an engine knows its databases"
-            return SqlSource(connector, schema, name, database(connector.connection))
+            return SqlSource(connector, schema, name, connections.database(connector.connection))
         case Kafka():
-            raise GhcmError(f'source "{name}" cannot be read: Kafka is not supported yet', code="GHCM-501")
+            from ghcm.runtime.sources.kafka import KafkaSource  # its client is large, and few programs need it
+
+            return KafkaSource(connector, schema, name, connections.kafka, connections.patience)
         case _:
             assert_never(connector)

@@ -32,7 +32,10 @@ def table(path: str, **options: Any) -> Pipeline:
 
 
 def kafka(topic: str, **options: Any) -> Pipeline:
-    """A topic: source, msg cache or append sink. Option: `format` ("json", "csv", "text")."""
+    """A topic: source or msg cache. Options of a source: `format` ("json", "csv", "tsv", "eve", "text"),
+    `separator` (of csv), `start` ("earliest", "latest" or a time), `until` ("latest": what is there now), `lost`
+    ("fail", "earliest": what to do where the topic no longer holds what comes next).
+    """
     return start("kafka", (topic,), options)
 
 

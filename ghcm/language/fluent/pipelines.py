@@ -257,7 +257,8 @@ def _text(operator: str, wanted: Argument | None, value: str, span: Span) -> ast
     may_be_duration = kind == "duration" or operator in _WINDOWS or kind == "int or duration"
     if may_be_duration and _DURATION.fullmatch(value):
         return duration_of(parse_duration(value), span)
-    if kind == "name" and value.isidentifier():
+    chosen = wanted is not None and value in wanted.choices
+    if chosen or (kind == "name" and value.isidentifier()):
         return ast.Ref(value, span=span)
     return expr_of(value, span)
 

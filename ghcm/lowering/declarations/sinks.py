@@ -14,11 +14,10 @@ from ghcm.lowering.context import Context, Scope, origin_of
 from ghcm.lowering.declarations.redis_forms import FORM_ARGUMENTS, key_in_form, sink_in_form
 from ghcm.lowering.drafts import SinkDraft
 from ghcm.lowering.expressions.functions import lambda_of
-from ghcm.operators import OPERATORS, Argument
+from ghcm.operators import Argument
 from ghcm.source import Span
 from ghcm.spg.connectors import CACHES, SINKS, AsSink, Format, Mode, Redis
 from ghcm.spg.graph import Cache, key_columns
-from ghcm.support import NotYet
 from ghcm.types import Struct, Type, is_nullable, parts
 from ghcm.unification import accepts, unify
 
@@ -68,10 +67,8 @@ def sink_of(declaration: ast.SinkDecl, context: Context) -> SinkDraft:
     element = None if given.expr("record") is None else _record(given, context)
     name, *further = [sound(each) for each in names]
     if not facts.engines:
-        known = OPERATORS[word].reference
-        reason = known.reason if isinstance(known, NotYet) else ""
         message = f'a sink of "{word}" does not work yet'
-        context.report(Code.NOT_YET, message, declaration.name.span, detail=f"It {reason}.")
+        context.report(Code.NOT_YET, message, declaration.name.span, detail="It waits for transactions.")
     made = facts.make(name, Format(given.choice("format", facts.formats[0])), *further)
     return SinkDraft(declaration.name.text, made, mode, key, element, declaration.name.span)
 

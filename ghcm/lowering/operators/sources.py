@@ -91,9 +91,19 @@ def socket(step: Step) -> Bound:
 @rule(SOURCES, "kafka")
 def kafka(step: Step) -> Bound:
     """Records of a topic."""
-    topic = step.given.string("topic")
+    topic = sound(step.given.topic("topic"))
     format_ = _format(step, "json")
-    return _of_format(step, Kafka(sound(topic), format_), format_, bounded=False)
+    written, start, start_us = step.given.expr("start"), "earliest", None
+    if isinstance(written, ast.Ref) and written.name in ("earliest", "latest"):
+        start = written.name
+    elif written is not None:
+        start_us = _time(step, "start", "earliest, latest or a constant time such as")
+    until, lost = step.given.choice("until", ""), step.given.choice("lost", "fail")
+    if until and start == "latest":
+        message = '"start" and "until" of "kafka" are the same moment, so that there is nothing to read'
+        step.report(Code.OUT_OF_RANGE, message, step.given.span("until"))
+    connector = Kafka(topic, format_, start, start_us, bool(until), lost)
+    return _of_format(step, connector, format_, bounded=connector.ends)
 
 
 @rule(SOURCES, "sql")
@@ -205,6 +215,7 @@ def _must_end(step: Step) -> bool:
         message = f'"{step.name}" never ends here, and a {kind} unit must end'
         hints = {"generate": "generate(rows = ...) ends.", "files": "Without follow and tail it ends."}
         hints["table"] = "Without follow it ends."
+        hints["kafka"] = "With until = latest it ends."
         hint = hints.get(step.name, "A stream unit can read it.")
         step.report(Code.ENDLESS_BATCH, message, hint=hint)
     return True
@@ -252,7 +263,7 @@ def _check_holds(step: Step, connector: Connector, element: Struct) -> None:
         detail = "Its columns hold whatever was written there, of whichever record."
         hint = "sink x = parquet(..., record = Union) and x.read() read what this program, or another, wrote there."
         raise step.report(Code.BAD_FORMAT, message, detail=detail, hint=hint)
-    if not isinstance(connector, Files | Socket | Kafka) or connector.format.name != "zeek":
+    if not isinstance(connector, Files | Socket) or connector.format.name != "zeek":
         return
     nested = [part for part in element.fields if _nests(strip(part.type))]
     for part in nested:

@@ -52,12 +52,27 @@ def source(run: Run, step: Step, op: Source) -> list[Record]:
         case Table():
             read = records_of(connector, run.outside.base, cast("Struct", step.gives.element))
             return list(_recorded(run, step, "", read))
-        case Socket(format=format_) | Kafka(format=format_):
+        case Socket(format=format_):
             return _decoded(run, step, format_, run.outside.inputs[step.id])
         case SqlQuery():  # its rows as JSON objects
             return _decoded(run, step, Format("json"), run.outside.inputs[step.id])
+        case Kafka(format=format_):
+            return _messages(run, step, format_, run.outside.inputs[step.id])
         case _:
             assert_never(connector)
+
+
+def _messages(run: Run, step: Step, format_: Format, parts: Mapping[str, bytes]) -> list[Record]:
+    """The records of topics, of which each message is given as a line: CSV has no header, and offsets begin at 0."""
+    fields = cast("Struct", step.gives.element).fields
+    if format_.name == "csv":
+        header = format_.separator.join(field.path or field.name for field in fields).encode()
+        parts = {name: header + b"\n" + data for name, data in parts.items()}
+    found = _decoded(run, step, format_, parts)
+    if format_.name != "text":
+        return found
+    lines = [(record, cast("tuple[str, str, int]", record.value)) for record in found]
+    return [replace(record, value=(text, file, number - 1)) for record, (text, file, number) in lines]
 
 
 def _files(connector: Files, base: Path) -> dict[str, bytes]:

@@ -20,7 +20,7 @@ from ghcm.runtime.sources.files import FilesSource
 from ghcm.runtime.sources.sql import SqlSource
 from ghcm.runtime.sources.table import TableSource
 from ghcm.source import Source as Text
-from ghcm.spg.connectors import Files, Socket, SqlQuery, Table
+from ghcm.spg.connectors import Files, Kafka, Socket, SqlQuery, Table
 from ghcm.spg.graph import Program, Task
 from ghcm.spg.ops import ReadSink, Source
 from ghcm.spg.reference import run
@@ -50,7 +50,7 @@ def by_reference_engine(example: Any, base: Path) -> list[str]:
     arrives = {
         task.id: {"": data.encode()}
         for task in program.unit("example").tasks
-        if isinstance(task.op, Source) and isinstance(task.op.connector, Socket | SqlQuery)
+        if isinstance(task.op, Source) and isinstance(task.op.connector, Socket | SqlQuery | Kafka)
         for data in _files(example).values()
     }
     done = run(program, "example", base=base, inputs=arrives, sinks=_held(example, program))
@@ -87,7 +87,7 @@ def _arrives(
         case Source(connector=Table() as table):
             assert isinstance(task.schema, Struct)
             rows, dead = drain(TableSource(table, task.schema, task.id, base))
-        case Source(connector=Socket(format=format_)):
+        case Source(connector=Socket(format=format_) | Kafka(format=format_)):
             assert isinstance(task.schema, Struct)
             [data] = _files(example).values()
             rows, dead = by_reference(format_, task.schema, data.encode())

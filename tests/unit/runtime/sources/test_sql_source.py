@@ -32,7 +32,7 @@ class Read:
         self.letters: list[tuple[object, ...]] = []
         self.partitions: set[str] = set()
         woken = threading.Event()
-        source: Source = open_source(query, schema, "rows", connections.base, database=connections.database)
+        source: Source = open_source(query, schema, "rows", connections)
         source.open(position, woken.set)
         try:
             while not source.ended and most:

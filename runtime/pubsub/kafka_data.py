@@ -1,0 +1,77 @@
+"""Kafka clients for data: opened by the same `[kafka]` as those of msg caches, and which of their errors end the work.
+
+These clients connect again by themselves, so that brokers that are away are waited for. It is imported where topics are
+read or written; the client is large.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from confluent_kafka import KafkaError
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.pubsub.kafka_connection import Kafka
+
+
+def _codes(names: str) -> frozenset[int]:
+    return frozenset(getattr(KafkaError, name) for name in names.split())
+
+
+UNKNOWN = _codes("UNKNOWN_TOPIC_OR_PART _UNKNOWN_TOPIC _UNKNOWN_PARTITION")
+"""A topic or partition is not there, or is not known yet to the broker that was asked."""
+
+_AWAY = _codes(
+    "_ALL_BROKERS_DOWN _TRANSPORT _RESOLVE _SSL _TIMED_OUT _TIMED_OUT_QUEUE _MSG_TIMED_OUT _WAIT_COORD _WAIT_CACHE "
+    "_RETRY REQUEST_TIMED_OUT LEADER_NOT_AVAILABLE NOT_LEADER_FOR_PARTITION BROKER_NOT_AVAILABLE REPLICA_NOT_AVAILABLE "
+    "NETWORK_EXCEPTION COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR NOT_ENOUGH_REPLICAS "
+    "NOT_ENOUGH_REPLICAS_AFTER_APPEND KAFKA_STORAGE_ERROR UNKNOWN_LEADER_EPOCH FENCED_LEADER_EPOCH OFFSET_NOT_AVAILABLE"
+)
+_USER = _codes("_AUTHENTICATION SASL_AUTHENTICATION_FAILED UNSUPPORTED_SASL_MECHANISM")
+_RIGHTS = _codes(
+    "TOPIC_AUTHORIZATION_FAILED GROUP_AUTHORIZATION_FAILED CLUSTER_AUTHORIZATION_FAILED "
+    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
+)
+_FENCED = _codes("_FENCED PRODUCER_FENCED INVALID_PRODUCER_EPOCH")
+
+
+def client_options(settings: Kafka, heard: Callable[[KafkaError], None]) -> dict[str, Any]:
+    """What a client is opened with; `heard` is told of connections that fail, whenever the client is asked something.
+    GhcmError where there is no Kafka.
+    """
+    if not settings.bootstrap:
+        hint = "start one: ghcm services up, then ghcm run --profile services; or name yours in GHCM_KAFKA."
+        raise GhcmError("there is no Kafka", code="GHCM-739", hint=hint)
+    given = {
+        "bootstrap.servers": settings.bootstrap,
+        "security.protocol": settings.security_protocol,
+        "sasl.mechanism": settings.sasl_mechanism,
+        "sasl.username": settings.username,
+        "sasl.password": settings.password.get_secret_value() if settings.password else None,
+        "ssl.ca.location": settings.ca_file,
+    }
+    pauses = {"reconnect.backoff.max.ms": 1000, "socket.connection.setup.timeout.ms": 10_000}
+    options = {name: value for name, value in given.items() if value is not None}
+    return {**options, **pauses, "error_cb": heard, "log_level": 0}
+
+
+def passes(error: KafkaError) -> bool:
+    """Whether its cause may pass: brokers are away, or move."""
+    return error.code() in _AWAY | UNKNOWN
+
+
+def explained(settings: Kafka, error: KafkaError, topic: str) -> GhcmError:
+    """What the error means for whoever uses the topic, and what to do."""
+    code, where = error.code(), f"Kafka at {settings.bootstrap}"
+    message, hint = f'{where} refused a request for "{topic}"', "see the log of the broker."
+    if code in UNKNOWN:
+        message = f'there is no topic "{topic}" in {where}'
+        hint = f"correct its name, or make it: kafka-topics.sh --create --topic {topic} --partitions 4"
+    elif code in _USER:
+        message, hint = f"{where} ends the connection of this user", "correct username and password of [kafka]."
+    elif code in _RIGHTS:
+        message, hint = f'{where} does not allow the use of "{topic}"', "give this user the rights of docs/kafka.md."
+    elif error.fatal() or code in _FENCED:
+        message, hint = f'another process writes to "{topic}" in place of this one', "run a job in one daemon only."
+    elif code in _AWAY:
+        message, hint = f"{where} cannot be reached", "start it (ghcm services up starts one), or correct GHCM_KAFKA."
+    return GhcmError(message, code="GHCM-739", detail=error.str()[:300], hint=hint)

@@ -1,0 +1,86 @@
+"""Programs over topics: what comes from Kafka, message by message, is what comes from the same lines of files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.data.columns import Row
+from ghcm.runtime.sources.files import FilesSource
+from ghcm.runtime.sources.kafka import KafkaSource
+from ghcm.runtime.sources.source import Source as Reading
+from ghcm.spg.connectors import Files, Format, Kafka, Memory
+from ghcm.spg.graph import Program
+from ghcm.spg.ops import Source
+from ghcm.spg.reference import run
+from ghcm.types import Struct
+from ghcm.values import encode
+from tests.conformance.compare import differences, letters
+from tests.conformance.text_programs import FORMS, program_of
+from tests.kafka_server import kafka, new_topic
+from tests.unit.runtime.formats.decoding import drain_batches
+from tests.unit.runtime.operators.harness import run_unit
+
+pytestmark = pytest.mark.system
+JSON = Format("json")
+
+
+def outside(program: Program) -> dict[str, tuple[Struct, tuple[Row, ...]]]:
+    """The rows that stand in the program, by the source that has them."""
+    return {
+        task.id: (task.schema, task.op.connector.rows)
+        for task in program.unit("u").tasks
+        if isinstance(task.op, Source) and isinstance(task.op.connector, Memory)
+    }
+
+
+@pytest.mark.parametrize(
+    "name", ["changes", "completion", "intervals", "joins", "shared_windows", "sliding", "window_top"]
+)
+def test_programs_give_the_same_from_topics_and_from_files(name: str, tmp_path: Path) -> None:
+    program = program_of(name)
+    unit = program.unit("u")
+    ways: dict[str, dict[str, list[Batch]]] = {"files": {}, "kafka": {}}
+    for number, (id, (schema, rows)) in enumerate(outside(program).items()):
+        lines = [encode(row, schema).encode() for row in rows]
+        (tmp_path / f"{number}.jsonl").write_bytes(b"".join(line + b"\n" for line in lines))
+        topic = Kafka(new_topic(lines), JSON, ends=True)
+        sources: dict[str, Reading] = {
+            "files": FilesSource(Files(f"{number}.jsonl", JSON), schema, id, tmp_path),
+            "kafka": KafkaSource(topic, schema, id, kafka(), 30.0),
+        }
+        for way, source in sources.items():
+            batches, dead = drain_batches(source)
+            assert dead == []
+            assert [row for batch in batches for row in batch.rows()] == list(rows)
+            ways[way][id] = [batch for batch in batches if len(batch)]
+    expected = run(program, "u")
+    for inputs in ways.values():
+        for form in FORMS:
+            found = run_unit(program, unit, form, inputs=inputs)
+            assert differences(program, expected, sinks=found.sinks, dead=letters(found.letters)) == []
+    assert expected.sinks or expected.instructions
+
+
+@pytest.mark.parametrize("format_", [JSON, Format("csv", ";"), Format("text")], ids=lambda each: each.name)
+def test_the_reference_reads_messages_as_the_engine_does(format_: Format) -> None:
+    program = program_of("topics")
+    tasks = program.unit("u").tasks
+    (task,) = [each for each in tasks if isinstance(each.op, Source) and each.id.startswith(format_.name)]
+    assert isinstance(task.op, Source)
+    assert isinstance(task.op.connector, Kafka)
+    lines = {
+        "json": [b'{"n": 1, "the text": "a"}', b'{"n": 2}', b"junk", b'{"n": "x"}', b'{"the text": null, "n": 3}'],
+        "csv": [b"1;a", b'2;"b;c"', b"x;a", b"3;", b"4"],
+        "text": [b"a", b"\xff", b" b ", "ü".encode()],
+    }[format_.name]
+    topic = new_topic(lines)
+    connector = replace(task.op.connector, topic=topic, start="earliest", ends=True)
+    batches, dead = drain_batches(KafkaSource(connector, task.schema, task.id, kafka(), 30.0))
+    given = {each.id: {"": b""} for each in tasks if isinstance(each.op, Source)}
+    expected = run(program, "u", inputs={**given, task.id: {f"{topic}/0": b"".join(line + b"\n" for line in lines)}})
+    assert [row for batch in batches for row in batch.rows()] == expected.sinks[f"{format_.name}_out"]
+    assert sorted(text for _, text in dead) == sorted(each.input for each in expected.dead)

@@ -1,0 +1,75 @@
+"""Programs over real topics, run by an engine in this process or in one that tests may kill."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from confluent_kafka.admin import AdminClient
+
+from ghcm.optimizer import optimise
+from ghcm.runtime.data.columns import Row
+from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.pubsub.kafka_connection import Kafka
+from ghcm.runtime.sinks.sink import read
+from ghcm.runtime.slot.engine import Engine
+from tests.conformance.live_runs import Compiled, checked
+
+__all__ = ["KafkaRun", "admin"]
+
+
+class KafkaRun:
+    """An engine over a directory and a Kafka; with `patience` (seconds) for brokers that are away."""
+
+    def __init__(
+        self, base: Path, text: str, settings: Kafka, *, commit_s: float = 0.01, patience: float = 30.0
+    ) -> None:
+        self.program = optimise(checked(text)).program
+        self.connections = Connections(base, kafka=settings, patience=patience)
+        self._changed = Event()
+        self.engine = Engine(
+            Compiled(self.program),
+            connections=self.connections,
+            state=base / "state",
+            commit_s=commit_s,
+            changed=self._changed.set,
+        )
+
+    def __enter__(self) -> KafkaRun:
+        self.engine.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.engine.close()
+
+    def until(self, done: Callable[[], bool]) -> None:
+        """Wait for a commit behind which that holds."""
+        while not done():
+            self.engine.check()
+            assert self._changed.wait(60)
+            self._changed.clear()
+
+    def rows(self, sink: str) -> list[Row]:
+        """What a sink holds."""
+        return sorted(read(self.program.sink(sink), self.connections), key=repr)
+
+
+@cache
+def admin(bootstrap: str) -> Any:
+    """Who may change topics; lives on, since what it is asked is done beside."""
+    return AdminClient({"bootstrap.servers": bootstrap})
+
+
+def main(bootstrap: str, base: Path, program: Path) -> None:
+    with KafkaRun(base, program.read_text(), Kafka(bootstrap=bootstrap), commit_s=0.02) as run:
+        run.engine.wait()
+        run.engine.check()
+    print("done", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))
