@@ -10,7 +10,7 @@ from ghcm.expr import Lambda
 from ghcm.functions import comparable
 from ghcm.language import ast
 from ghcm.lowering.arguments import Given, match_arguments
-from ghcm.lowering.context import Context, Scope, origin_of
+from ghcm.lowering.context import Context, Scope, check_path, origin_of
 from ghcm.lowering.declarations.redis_forms import FORM_ARGUMENTS, key_in_form, sink_in_form
 from ghcm.lowering.drafts import SinkDraft
 from ghcm.lowering.expressions.functions import lambda_of
@@ -70,6 +70,8 @@ def sink_of(declaration: ast.SinkDecl, context: Context) -> SinkDraft:
         message = f'a sink of "{word}" does not work yet'
         context.report(Code.NOT_YET, message, declaration.name.span, detail="It waits for transactions.")
     made = facts.make(name, Format(given.choice("format", facts.formats[0])), *further)
+    if made.address[0] == "files":
+        check_path(name, given.span(facts.argument), context)
     return SinkDraft(declaration.name.text, made, mode, key, element, declaration.name.span)
 
 

@@ -9,7 +9,7 @@ from ghcm.codes import Code
 from ghcm.errors import Reported, attempt, every, sound
 from ghcm.expr import Lambda, Var
 from ghcm.language import ast
-from ghcm.lowering.context import Scope
+from ghcm.lowering.context import Scope, check_path
 from ghcm.lowering.drafts import SOURCES, Bound, Draft, Flow, Raw, RawSource, Step, rule
 from ghcm.lowering.expressions.constants import NotConstant, constant
 from ghcm.lowering.expressions.conversion import common_type
@@ -43,6 +43,7 @@ _PORTS = range(1, 65536)
 def files(step: Step) -> Bound:
     """Records of files; the format follows the name where it is not said."""
     path = sound(step.given.string("path"))
+    check_path(path, step.given.span("path"), step.scope)
     format_ = _format(step, format_of(path) or "text")
     if format_.name in ("parquet", "arrow") and step.given.expr("compression") is not None:
         message = f'"compression" is for files of lines, and {format_.name} packs its columns itself'
@@ -63,6 +64,7 @@ def format_of(path: str) -> str | None:
 def table(step: Step) -> Bound:
     """Rows of a Delta table."""
     path = sound(step.given.string("path"))
+    check_path(path, step.given.span("path"), step.scope)
     version, time, at = None, None, step.given.expr("at")
     if isinstance(at, ast.Literal) and isinstance(at.type, Int):
         version = step.given.integer("at")
