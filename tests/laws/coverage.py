@@ -24,7 +24,11 @@ from tests.laws.covered_types import PLACES, TYPES, nodes, places_of
 __all__ = ["UNIVERSE", "Coverage", "watch_failures"]
 
 _WORDS = {"rows": "memory", "narrowing": "filter", "choosing": "filter", "out.to": "to", "out.publish": "publish"}
-_ELSEWHERE = {"sql": "tests/conformance/test_sql_sources.py", "table": "tests/conformance/test_delta_sources.py"}
+_ELSEWHERE = {
+    "kafka": "tests/conformance/test_kafka.py",
+    "sql": "tests/conformance/test_sql_sources.py",
+    "table": "tests/conformance/test_delta_sources.py",
+}
 """Operators that generated programs do not have, and what has them: what they read has to be made first."""
 _SOUND = {"read"}
 """What cannot fail on the rows that a sink of this run holds."""

@@ -54,6 +54,16 @@ ELSEWHERE = {
         ("sql table", "sql query", "sql split", "sql parts"),
         "which needs a database: tests/conformance/test_sql_sources.py has it",
     ),
+    **dict.fromkeys(
+        (
+            *(f"kafka format {each}" for each in ("json", "csv", "tsv", "eve", "text")),
+            *(f"kafka start {each}" for each in ("earliest", "latest")),
+            *(f"kafka lost {each}" for each in ("fail", "earliest")),
+            "kafka until latest",
+            "kafka separator",
+        ),
+        "which needs a broker: tests/conformance/test_kafka.py and tests/system/test_kafka_source.py have it",
+    ),
     "window session": "which the native engine refuses: Spark's programs have it",
     "window time processing": "which goes by the clock: tests/conformance/test_processing_time.py has it",
 }
