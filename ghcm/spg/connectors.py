@@ -327,7 +327,7 @@ class AsSink:
     case; `nulls`: they may be null. `engines`: which write and read it; none: it does not work yet.
     """
 
-    make: Callable[..., Connector]
+    make: Callable[[str, Format], Connector] | Callable[[str, Format, str], Connector]
     argument: str
     modes: tuple[Mode, ...]
     why: str

@@ -7,6 +7,7 @@ import re
 import threading
 from collections.abc import Generator, Mapping
 from contextlib import closing, contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -59,8 +60,9 @@ def sqlalchemy() -> Any:
     """The library that knows databases. GhcmError where it is not installed."""
     try:
         import sqlalchemy as library
-        import sqlalchemy.dialects.postgresql
-        import sqlalchemy.dialects.sqlite
+
+        for dialect in ("postgresql", "sqlite"):
+            import_module(f"sqlalchemy.dialects.{dialect}")
     except ImportError as error:
         raise _missing("SQLAlchemy") from error
     return library

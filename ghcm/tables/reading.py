@@ -85,11 +85,13 @@ class OpenTable:
     def files(self) -> list[TableFile]:
         """The files of this version, in the order in which they were added."""
         with explained(self._path, "read"):
-            found = pa.table(self._table.get_add_actions())
+            found: Any = cast("Any", pa).table(self._table.get_add_actions())
             kept = _kept(self._table) if "deletionVectors" in (self._table.protocol().reader_features or ()) else {}
             names = [name for name in ("path", "modification_time", "partition") if name in found.column_names]
-            adds = sorted(found.select(names).to_pylist(), key=lambda add: (add["modification_time"], add["path"]))
-        named = [(unquote(add["path"]), add.get("partition") or {}) for add in adds]
+            adds: list[dict[str, Any]] = sorted(
+                found.select(names).to_pylist(), key=lambda add: (add["modification_time"], add["path"])
+            )
+        named: list[tuple[str, dict[str, Any]]] = [(unquote(add["path"]), add.get("partition") or {}) for add in adds]
         return [TableFile(name, values, _of_file(name, kept)) for name, values in named]
 
     def commit(self, number: int) -> Commit | None:
@@ -194,7 +196,7 @@ class OpenTable:
     def _fitting(self, schema: Any) -> dict[str, Any]:
         """The columns that the record names. GhcmError where the table has others."""
         found = {field.name: field for field in cast("Any", pa).schema(schema)}
-        said = {field.name: (field.metadata or {}).get("ghcm.type") for field in schema.fields}
+        said = {field.name: cast("dict[str, str]", field.metadata or {}).get("ghcm.type") for field in schema.fields}
         wanted: dict[str, Any] = {}
         for field in self._record.fields:
             name = field.path or field.name

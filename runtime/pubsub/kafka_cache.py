@@ -20,10 +20,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from kafka import ConsumerRebalanceListener, KafkaConsumer
-from kafka.admin import MemberToRemove
+from kafka import ConsumerRebalanceListener, KafkaConsumer, admin
 from kafka.errors import KafkaError
 from kafka.structs import OffsetAndMetadata, TopicPartition
 
@@ -131,9 +130,9 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
             with suppress(KafkaError):
                 consumer.close(timeout_ms=1000)
             if leave:  # which a static member does not do by itself
-                member = MemberToRemove(group_instance_id=self._options["group_instance_id"])
-                with suppress(GhcmError), self._brokers.admin(_CONNECT_SECONDS) as admin:
-                    admin.remove_group_members(self._options["group_id"], [member])
+                member = cast("Any", admin).MemberToRemove(group_instance_id=self._options["group_instance_id"])
+                with suppress(GhcmError), self._brokers.admin(_CONNECT_SECONDS) as manager:
+                    manager.remove_group_members(self._options["group_id"], [member])
 
     def on_partitions_revoked(self, revoked: object) -> None:
         """As Kafka says: what comes then may lie behind what others have committed."""

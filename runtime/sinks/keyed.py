@@ -29,8 +29,8 @@ class KeyedForm:
         self._columns = columns
         self._key = key
         self._key_text = key_writer(key_type)
-        to_json = own_writer(columns)
-        self._text = shown.text_writer(columns) if shown is not None else lambda row: compact(to_json(row))
+        self._to_json = own_writer(columns)
+        self._text = self._json if shown is None else shown.text_writer(columns)
 
     def pairs(self, rows: Sequence[Row] | pl.DataFrame, first: int = 0) -> Iterator[tuple[str, str]]:
         """Field and value of each row, in order; `first` is the number of the first one, where fields are numbered."""
@@ -38,6 +38,9 @@ class KeyedForm:
             rows = rows_of(rows, [(field.name, field.type) for field in self._columns.fields])
         pairs = ((self._key_text(self._key(row)), self._text(row)) for row in rows)
         return pairs if self.shown is None else self.shown.staged(pairs, 0, first)
+
+    def _json(self, row: Row) -> str:
+        return compact(self._to_json(row))
 
 
 def form_of(sink: Sink, key: KeyOf | None, shown: Form | None = None) -> KeyedForm:

@@ -31,8 +31,10 @@ _KEPT_US = 600 * 1_000_000
 _CALLS_US = 7 * 24 * 3600 * 1_000_000
 """How long it is known that a call has committed."""
 
-_VERSIONS = dict.fromkeys(("place", "version", "series", "part", "writer"), "text")
-_VERSIONS |= dict.fromkeys(("number", "rows", "time"), "bigint")
+_VERSIONS: Mapping[str, str] = {
+    **dict.fromkeys(("place", "version", "series", "part", "writer"), "text"),
+    **dict.fromkeys(("number", "rows", "time"), "bigint"),
+}
 
 _POSTGRES: Mapping[type[Type], str] = {
     types.Bool: "boolean", types.Int: "bigint", types.Int32: "integer", types.Float: "double precision",

@@ -290,7 +290,7 @@ class _Reading:
 
     def _give(self, partition: int, part: list[Message]) -> None:
         offsets = cast("list[int]", list(map(Message.offset, part)))
-        values = cast("list[bytes | None]", list(map(Message.value, part)))
+        values = list(map(Message.value, part))
         behind, end = offsets[-1] + 1, self._ends.get(partition)
         if end is not None and behind > end:
             behind, left = end, sum(offset < end for offset in offsets)

@@ -141,7 +141,7 @@ class SqlSource:
         known = [array for array in arrays if array is not None]
         if len(known) == len(arrays):
             tables = Tables(self._schema, name, partition, number=number)
-            return tables.add(pa.RecordBatch.from_arrays(known, names=list(names)), letters)
+            return tables.add(cast("Any", pa).RecordBatch.from_arrays(known, names=list(names)), letters)
         records: list[Row] = []
         for place, values in enumerate(zip(*columns, strict=True), number + 1):
             row, text, error = reader.record(names, values)

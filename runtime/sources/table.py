@@ -134,11 +134,15 @@ class TableSource:
         """
         letters: list[tuple[Failure, str, str]] = []
         batch: Batch | None = None
+
+        def keep(reason: Failure, origin: str, text: str) -> None:
+            letters.append((reason, origin, text))
+
         for at in range(place.file, len(files)):
             tables = Tables(self._schema, files[at].name, self._partition)
             for begin, end, rows in table.rows(files[at], place.rows if at == place.file else 0):
                 tables.number = begin
-                batch = tables.add(rows, lambda *letter: letters.append(letter))
+                batch = tables.add(rows, keep)
                 if not self._mailbox.put(_Piece(replace(place, file=at, rows=end), batch, tuple(letters))):
                     return False
                 letters.clear()

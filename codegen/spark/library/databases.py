@@ -58,4 +58,4 @@ def read_sql(
         finally:
             database.close()
 
-    return read_files(job, step, names, keep, "restarts", read, lambda *_: iter(()))
+    return read_files(job, step, names, keep, "restarts", read, lambda _name, _path: iter(()))

@@ -110,7 +110,11 @@ def redis_writer(
     """The function that writes batches of keys and rows in Spark's Python workers and gives how many it wrote."""
     key, record = type_of(key_type, nullable=True), record_type(element)
     key_of, row_of, key_text, row_json = from_arrow(key), from_arrow(record), key_writer(key), own_writer(record)
-    text_of = form.text_writer(record) if form is not None else lambda row: compact(row_json(row))
+
+    def as_json(row: tuple[Any, ...]) -> str:
+        return compact(row_json(row))
+
+    text_of = as_json if form is None else form.text_writer(record)
 
     def write(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow

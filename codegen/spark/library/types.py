@@ -147,7 +147,7 @@ SCALARS: dict[type[T.DataType], Type] = {
 
 
 def null_at(
-    value: str, type_: T.DataType, *, nullable: bool, wrong: Callable[[str, T.DataType], str] = lambda *_: ""
+    value: str, type_: T.DataType, *, nullable: bool, wrong: Callable[[str, T.DataType], str] = lambda _value, _type: ""
 ) -> str:
     """Whether a value, or a part of it, is null that may not be, or is `wrong`, as that says of values that hold no
     others; empty where none can be.

@@ -1,8 +1,9 @@
 """Sinks and msg caches as declared: connectors, modes, keys; and what their writers agree on."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from posixpath import normpath
+from typing import cast
 
 from ghcm.codes import Code
 from ghcm.errors import Reported, attempt, sound, suggest
@@ -16,7 +17,7 @@ from ghcm.lowering.drafts import SinkDraft
 from ghcm.lowering.expressions.functions import lambda_of
 from ghcm.operators import Argument
 from ghcm.source import Span
-from ghcm.spg.connectors import CACHES, SINKS, AsSink, Format, Mode, Redis
+from ghcm.spg.connectors import CACHES, SINKS, AsSink, Connector, Format, Mode, Redis
 from ghcm.spg.graph import Cache, key_columns
 from ghcm.types import Struct, Type, is_nullable, parts
 from ghcm.unification import accepts, unify
@@ -69,7 +70,8 @@ def sink_of(declaration: ast.SinkDecl, context: Context) -> SinkDraft:
     if not facts.engines:
         message = f'a sink of "{word}" does not work yet'
         context.report(Code.NOT_YET, message, declaration.name.span, detail="It waits for transactions.")
-    made = facts.make(name, Format(given.choice("format", facts.formats[0])), *further)
+    make = cast("Callable[..., Connector]", facts.make)
+    made = make(name, Format(given.choice("format", facts.formats[0])), *further)
     if made.address[0] == "files":
         check_path(name, given.span(facts.argument), context)
     return SinkDraft(declaration.name.text, made, mode, key, element, declaration.name.span)
@@ -78,7 +80,8 @@ def sink_of(declaration: ast.SinkDecl, context: Context) -> SinkDraft:
 def cache_of(declaration: ast.CacheDecl, context: Context) -> Cache:
     """The msg cache."""
     word, given = _connector(declaration.connector, CACHE_ARGUMENTS, f'cache "{declaration.name.text}"', context)
-    made = CACHES[word].make(sound(given.string(CACHES[word].argument)), Format("json"))
+    make = cast("Callable[[str, Format], Connector]", CACHES[word].make)
+    made = make(sound(given.string(CACHES[word].argument)), Format("json"))
     return Cache(declaration.name.text, made, origin_of(declaration.name.span))
 
 
