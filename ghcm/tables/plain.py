@@ -29,7 +29,6 @@ from ghcm.tables.versions import (
     now_us,
     plain_files,
     safe_name,
-    series_of,
 )
 
 _NAME = re.compile(r"(part|whole)-([0-9]{16})-(.+)-([0-9]{5})-of-([0-9]{5})-([0-9]+)[.][a-z]+")
@@ -42,7 +41,6 @@ class PlainTable:
         self.path = path
         self._staging = path / STAGING
         self._kept = self._staging / KEPT[0]
-        self._done: dict[str, int] = {}
 
     @property
     def foreign(self) -> bool:
@@ -80,11 +78,9 @@ class PlainTable:
 
     def publish(self, version: str, mode: str, staged: Path, files: Sequence[DataFile], writer: str) -> Version:
         with alone(self.path):
-            series, number = series_of(version)
-            if self._done.get(series, number) >= number:  # this process does not know that nobody has published it
-                if (done := self.committed(version)) is not None:
-                    return done
-                self.discard(version, files)
+            if (done := self.committed(version)) is not None:
+                return done
+            self.discard(version, files)
             kind, time, count = "whole" if mode == "replace" else "part", now_us(), len(files)
             for at, file in enumerate(files):
                 ending = f"{at:05d}-of-{count:05d}-{file.rows}{Path(file.name).suffix}"
@@ -95,7 +91,6 @@ class PlainTable:
             sync(self.path)
             if mode == "replace":
                 self._retire(time)
-            self._done[series] = number
             return Version(version, sum(file.rows for file in files), time, (), mode == "replace", time)
 
     def discard(self, version: str, files: Sequence[DataFile]) -> None:
