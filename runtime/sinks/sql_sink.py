@@ -252,17 +252,18 @@ def _rows(connection: Any, table: SqlTable, query: Any) -> Iterator[Row]:
     loads = [_load(field.type, postgres=table.postgres) for field in table.columns.fields]
     plain = not any(loads)
     try:
-        for row in connection.execute(query):
-            yield (
-                tuple(row)
-                if plain
-                else tuple(
-                    [
-                        value if load is None or value is None else load(value)
-                        for load, value in zip(loads, row, strict=True)
-                    ]
+        with connection.execute(query) as found:  # which who has seen enough leaves before its end
+            for row in found:
+                yield (
+                    tuple(row)
+                    if plain
+                    else tuple(
+                        [
+                            value if load is None or value is None else load(value)
+                            for load, value in zip(loads, row, strict=True)
+                        ]
+                    )
                 )
-            )
     except (ValueError, decimal.InvalidOperation) as error:
         message = f'"{table.name}" holds a row that does not fit the sink\'s record'
         raise GhcmError(message, code="GHCM-733", detail=str(error)) from error
