@@ -81,10 +81,21 @@ def services(folder: Path) -> list[Record]:
             if process is not None:
                 memory, seconds = process.memory_info().rss, int(time.time() - process.create_time())
         each: Record = {"name": name, "address": _address(name, record), "pid": process and process.pid}
-        files = (path.stat() for path in (folder / name).rglob("*") if path.is_file())
-        size = sum(stat.st_blocks * 512 for stat in files)  # Kafka's indexes are longer than what they hold
+        size = _disk_usage(folder / name)
         found.append(each | {"memory": memory, "seconds": seconds, "size": size, "log": str(_log(folder, name))})
     return found
+
+
+def _disk_usage(folder: Path) -> int:
+    """Bytes that its files take up (Kafka's indexes are longer than what they hold). The services go on meanwhile:
+    what they delete in between no longer counts.
+    """
+    total = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                total += os.stat(os.path.join(parent, name)).st_blocks * 512
+    return total
 
 
 def service_addresses(folder: Path) -> tuple[str, str]:
