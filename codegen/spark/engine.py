@@ -11,7 +11,6 @@ from ghcm.codegen.backend import Artifact
 from ghcm.codegen.spark.job import generate
 from ghcm.codegen.spark.packing import PACKAGE, library_zip
 from ghcm.spg.connectors import (
-    SINKS,
     Connector,
     Files,
     Generate,
@@ -21,11 +20,11 @@ from ghcm.spg.connectors import (
     SourceConnector,
     SqlQuery,
     Table,
-    modes_of,
     unreadable,
 )
 from ghcm.spg.graph import Program, Sink, Task, Unit
 from ghcm.spg.ops import ArrivalTime, ReadSink, ReadTable, Source, To
+from ghcm.spg.sinks import SINKS, modes_of
 from ghcm.support import YES, Engine, Never, NotYet, Support
 
 

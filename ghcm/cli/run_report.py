@@ -21,9 +21,10 @@ from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.daemon.protocol import Control
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.spg.connectors import SINKS, Mode
+from ghcm.spg.connectors import Mode
 from ghcm.spg.graph import Program, Sink
 from ghcm.spg.ops import To
+from ghcm.spg.sinks import SINKS
 from ghcm.types import Struct
 from ghcm.values import own_writer
 

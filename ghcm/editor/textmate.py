@@ -13,7 +13,7 @@ from ghcm.lowering.operators.times import WINDOWS
 from ghcm.lowering.types import BUILT_IN
 from ghcm.operators import OPERATORS
 from ghcm.reducers import AggregateFunction
-from ghcm.spg.connectors import SINKS
+from ghcm.spg.sinks import SINKS
 
 _CONSTANTS = ("null", "true", "false")
 _CALLED = (*(each.value for each in AggregateFunction), *METHODS, *SINKS, *WINDOWS)

@@ -20,7 +20,7 @@ from ghcm.lowering.operators.inputs import union
 from ghcm.lowering.operators.sources import settle
 from ghcm.operators import OPERATORS, Operator, Role
 from ghcm.source import Span
-from ghcm.spg.connectors import SINKS
+from ghcm.spg.sinks import SINKS
 from ghcm.support import Engine, Never, NotYet, Yes
 from ghcm.types import Shape
 

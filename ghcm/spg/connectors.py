@@ -1,18 +1,17 @@
 """Connectors: where records come from, where they rest, and where instructions travel; and what is true of each.
 
-Plain frozen data, named by the program; which server stands behind a name is the profile's matter. A row of `SINKS`
-says what a connector is as a sink; what runs it stands in `ghcm.runtime.sinks` and `ghcm.runtime.sources`.
+Plain frozen data, named by the program; which server stands behind a name is the profile's matter. What each is as a
+sink stands in `ghcm.spg.sinks`; what runs it in `ghcm.runtime.sinks` and `ghcm.runtime.sources`.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from string import Formatter
 from typing import ClassVar, TypeAlias
 
 from ghcm.expr import Value
-from ghcm.support import Engine
 
 
 class Mode(Enum):
@@ -316,83 +315,8 @@ def text_of(connector: Connector) -> str:
             return f"{connector.word} {connector.address[1]}"
 
 
-@dataclass(frozen=True, slots=True)
-class AsSink:
-    """What a connector is as a sink.
-
-    `make` gives it from its argument of that name, a format and the arguments that are `further`. Its mode is the first
-    of `modes` where none is said; `why` it has no others. `key`: why it needs one in the modes that are `keyed`; in the
-    others a key has no use. `formats`: those that may be said, the first where none is. `locked`: a job that appends
-    holds a lock in the folder. `table`: it is such a table, whose keys are columns and whose names differ in more than
-    case; `nulls`: they may be null. `engines`: which write and read it; none: it does not work yet.
-    """
-
-    make: Callable[[str, Format], Connector] | Callable[[str, Format, str], Connector]
-    argument: str
-    modes: tuple[Mode, ...]
-    why: str
-    keyed: tuple[Mode, ...] = ()
-    key: str = ""
-    formats: tuple[str, ...] = ("json",)
-    locked: bool = False
-    table: str = ""
-    nulls: bool = True
-    further: tuple[str, ...] = ()
-    engines: tuple[Engine, ...] = (Engine.ROW, Engine.COLUMNAR, Engine.SPARK)
-
-
-_NO_KEYS = "Files hold no keys by which a record could be found again."
-
-SINKS: Mapping[str, AsSink] = {
-    "files": AsSink(Files, "path", (Mode.APPEND, Mode.REPLACE), why=_NO_KEYS, formats=("json", "csv"), locked=True),
-    "kafka": AsSink(Kafka, "topic", (Mode.APPEND,), why="A topic only grows.", engines=()),
-    "parquet": AsSink(
-        lambda path, _: Parquet(path),
-        "path",
-        (Mode.APPEND, Mode.REPLACE, Mode.UPSERT),
-        why="",
-        keyed=(Mode.UPSERT,),
-        key="what is upserted is found by key",
-        locked=True,
-        table="a Delta table",
-    ),
-    "redis": AsSink(
-        lambda prefix, _: Redis(prefix),
-        "place",
-        (Mode.UPSERT, Mode.REPLACE),
-        why="Redis keeps one record per key, and has nothing to append to.",
-        keyed=(Mode.UPSERT, Mode.REPLACE),
-        key="a place in Redis holds one record per key",
-    ),
-    "sql": AsSink(
-        lambda connection, _, table: Sql(connection, table),
-        "connection",
-        (Mode.APPEND, Mode.REPLACE, Mode.UPSERT),
-        why="",
-        keyed=(Mode.UPSERT,),
-        key="what is upserted is found by key",
-        table="a table of a database",
-        nulls=False,
-        further=("table",),
-        engines=(Engine.ROW, Engine.COLUMNAR),
-    ),
-}
-"""The connectors that are sinks, by the word of the language."""
-
-
-def modes_of(connector: Connector) -> tuple[Mode, ...]:
-    """The modes that a sink of this connector can have."""
-    if isinstance(connector, Redis) and connector.form is not None:
-        return (REDIS_FORMS[connector.form],)
-    return SINKS[connector.word].modes
-
-
 def unreadable(connector: Connector) -> str:
     """Why a sink of this connector cannot be read back; empty where it can."""
     if isinstance(connector, Redis) and connector.form is not None:
         return "Its keys are for other applications, which may change them; GHCM does not look for them again."
     return ""
-
-
-CACHES = {word: SINKS[word] for word in ("kafka", "redis")}
-"""The connectors that carry calls."""

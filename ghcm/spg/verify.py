@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from ghcm.reducers import Aggregate
-from ghcm.spg.connectors import CACHES, SINKS, Mode
+from ghcm.spg.connectors import Mode
 from ghcm.spg.graph import Broadcast, Exchange, Forward, Global, Hash, Program, Rebalance, Sink, Task, Unit, step_unit
 from ghcm.spg.ops import Changes, Iterate, Op, Policy, Publish, ReadSink, ReadTable, Reply, To, Union
 from ghcm.spg.rules import Around, aggregate_problems, expr_problems, is_value, lambda_problems, task_problems
+from ghcm.spg.sinks import CACHES, SINKS
 from ghcm.spg.traits import Role, Together, traits_of
 from ghcm.types import Bool, Shape, Type, strip
 from ghcm.unification import accepts

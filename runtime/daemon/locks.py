@@ -22,9 +22,10 @@ import redis
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.pubsub.redis_connection import failed, open_async_client
-from ghcm.spg.connectors import SINKS, Mode
+from ghcm.spg.connectors import Mode
 from ghcm.spg.graph import Program
 from ghcm.spg.ops import To
+from ghcm.spg.sinks import SINKS
 
 log = logging.getLogger("ghcm.daemon")
 

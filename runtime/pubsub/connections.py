@@ -19,8 +19,8 @@ from ghcm.runtime.pubsub.cache import AsyncMessageCache, MessageCache, Topic, ca
 from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka
 from ghcm.runtime.pubsub.redis_cache import AsyncRedisCache, RedisCache
 from ghcm.runtime.pubsub.redis_connection import PATIENCE, open_async_client, open_client, stubborn
-from ghcm.spg.connectors import CACHES
 from ghcm.spg.graph import Program, Unit
+from ghcm.spg.sinks import CACHES
 from ghcm.tables.database import Database, connection_url
 
 T = TypeVar("T")

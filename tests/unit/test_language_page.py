@@ -9,7 +9,7 @@ import pytest
 
 from ghcm.driver import check
 from ghcm.lowering.types import BUILT_IN
-from ghcm.spg.connectors import SINKS
+from ghcm.spg.sinks import SINKS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "language.md").read_text(encoding="utf-8")
 PROGRAMS = re.findall(r"```istream\n(.*?)```", PAGE, re.DOTALL)

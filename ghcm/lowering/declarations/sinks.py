@@ -17,8 +17,9 @@ from ghcm.lowering.drafts import SinkDraft
 from ghcm.lowering.expressions.functions import lambda_of
 from ghcm.operators import Argument
 from ghcm.source import Span
-from ghcm.spg.connectors import CACHES, SINKS, AsSink, Connector, Format, Mode, Redis
+from ghcm.spg.connectors import Connector, Format, Mode, Redis
 from ghcm.spg.graph import Cache, key_columns
+from ghcm.spg.sinks import CACHES, SINKS, AsSink
 from ghcm.types import Struct, Type, is_nullable, parts
 from ghcm.unification import accepts, unify
 
