@@ -9,6 +9,7 @@ import fcntl
 import importlib.util
 import json
 import os
+import random
 import re
 import shutil
 import socket
@@ -36,7 +37,10 @@ JARS = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "ghcm", 
 
 _SETTINGS = Path(__file__).with_name("broker.properties")
 _ROOM = 256 * 2**20
-_START_SECONDS, _STOP_SECONDS = 60.0, 20.0
+_START_SECONDS, _STOP_SECONDS, _FREE_SECONDS = 60.0, 20.0, 3.0
+_PORTS = range(20_000, 32_000)
+"""Below those that clients get: one that tries a service that is away could be given its port, and meet itself."""
+
 _JAVA = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.apache.logging.log4j.level=INFO", "-cp")
 _NO_WAITING = ("-Dsun.net.client.defaultConnectTimeout=20000", "-Dsun.net.client.defaultReadTimeout=20000")
 
@@ -203,16 +207,27 @@ def _await(folder: Path, name: str, record: Record) -> None:
 
 
 def _bound(name: str, port: int) -> int:
-    """The port, or a free one for 0. GhcmError if it is taken."""
+    """The port, or a free one for 0. GhcmError if it is taken and stays so: who was killed frees it within a second."""
+    if port == 0:
+        return next(free for free in random.sample(_PORTS, len(_PORTS)) if _taken(free) is None)
+    end = time.monotonic() + _FREE_SECONDS
+    while (error := _taken(port)) is not None:
+        if time.monotonic() > end:
+            hint = "end who has it, or take others: ghcm services up --other-ports."
+            message = f"port {port}, which {name} had so far, is taken"
+            raise GhcmError(message, code="GHCM-758", detail=f"{error.strerror}.", hint=hint)
+        time.sleep(0.05)
+    return port
+
+
+def _taken(port: int) -> OSError | None:
     with socket.socket() as tried:
         tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             tried.bind(("127.0.0.1", port))
         except OSError as error:
-            hint = "end who has it, or take others: ghcm services up --other-ports."
-            message = f"port {port}, which {name} had so far, is taken"
-            raise GhcmError(message, code="GHCM-758", detail=f"{error.strerror}.", hint=hint) from None
-        return int(tried.getsockname()[1])
+            return error
+    return None
 
 
 def _known(folder: Path) -> dict[str, Record]:
