@@ -123,6 +123,10 @@ class Running:
         self.process.wait(PATIENCE)
         assert gone(left), left
 
+    def runs(self) -> bool:
+        """Whether the daemon itself is there."""
+        return self.process is not None and self.process.poll() is None
+
     def processes(self) -> list[psutil.Process]:
         """All processes below the daemon."""
         assert self.process is not None
@@ -166,7 +170,7 @@ def running(folder: Path, python: str = sys.executable, **environment: str) -> I
     try:
         yield daemon
     finally:
-        if daemon.process is not None and daemon.process.poll() is None:
+        if daemon.runs():
             daemon.stop()
 
 
