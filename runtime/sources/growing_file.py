@@ -158,7 +158,8 @@ class GrowingFile:
     """Reads on in one file behind a position; keeps it open, so that it can be read when its name is another's.
 
     `name` is the one that it had first, `path` the latest under which it was found; `moved`: that they differ or did.
-    `grown` is when something last came (monotonic).
+    `grown` is when something last came (monotonic). `held`: its size when it was taken for a copy before its first
+    byte was read, and since when it is that large (monotonic).
     """
 
     def __init__(
@@ -170,6 +171,7 @@ class GrowingFile:
         self.identity = position.identity
         self.grown = monotonic()
         self.moved = path != position.name
+        self.held = (-1, 0.0)
         self._base = base
         self._decoder = open_decoder(connector.format, schema)
         self._decoder.begin(position.header)
@@ -202,6 +204,11 @@ class GrowingFile:
         return Position(self.name, self.identity, self._mark, self._lines.number, self._decoder.save())
 
     @property
+    def unread(self) -> bool:
+        """Whether nothing was read of it."""
+        return self._read == 0
+
+    @property
     def removed(self) -> bool:
         """Whether no name is left for it."""
         return os.fstat(self.file).st_nlink == 0
@@ -225,13 +232,17 @@ class GrowingFile:
         before, self._seen = self._seen, (status.st_size, status.st_mtime_ns)
         return before != self._seen
 
+    def look_again(self) -> None:
+        """Have it count as changed when it is next asked."""
+        self._seen = (-1, -1)
+
     @property
     def unfinished(self) -> bytes:
         """What was read of it behind its last whole line."""
         return self._recent[min(self._mark.offset, SIDE) :]
 
     def begins(self, first: bytes) -> bool:
-        """Whether a file that begins with these bytes may begin as this one does."""
+        """Whether a file that begins with these bytes may begin as what was read of this one."""
         size = min(len(first), len(self._first))
         return size > 0 and first[:size] == self._first[:size]
 
@@ -247,11 +258,11 @@ class GrowingFile:
             end = os.fstat(self.file).st_size
             while self._read < end and (data := os.pread(self.file, min(_PIECE, end - self._read), self._read)):
                 if os.fstat(self.file).st_size < end or not self.intact():
-                    self._seen = (-1, -1)
+                    self.look_again()
                     return
                 yield self._add(data)
         except FileNotFoundError:
-            self._seen = (-1, -1)  # renamed before it was opened: it is met under another name
+            self.look_again()  # renamed before it was opened: it is met under another name
         except UNREADABLE as error:
             raise unreadable(self.name, error) from error
 

@@ -7,23 +7,25 @@ thread beside the loop, soon again while something comes and seldom while nothin
 """
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from threading import Event
 from time import monotonic
-from typing import cast
+from typing import TypeVar, cast
 
 from ghcm.formats.files import find_files, packed
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.formats.chunks import Letters
-from ghcm.runtime.sources.copies import Lookalikes, copy_of, moved, still_bears
+from ghcm.runtime.sources.copies import Lookalikes, copy_of, moved
 from ghcm.runtime.sources.growing_file import START, Found, GrowingFile, Identity, Piece, Position, find
 from ghcm.runtime.sources.source import Mailbox
 from ghcm.spg.connectors import Files
 from ghcm.types import Struct
 
 _log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 _OPEN = 256
 """Files that are kept open; of the others the names are believed."""
@@ -42,8 +44,7 @@ class Tailing:
         self._partition = partition
         self._base = base
         self._positions = positions
-        self._files: list[GrowingFile] = []
-        self._lookalikes = Lookalikes(base)
+        self._files: dict[int, GrowingFile] = {}
         self._next = max(positions, default=0) + 1
         self._skipped: set[str] = set()
 
@@ -51,20 +52,21 @@ class Tailing:
         """What has come: of files that are known those that were longest not written first, then of those that are
         new."""
         there = self._there()
-        yield from self._go_on(there)
+        try:
+            yield from self._go_on(there)
+        except FileNotFoundError:
+            return  # one was renamed since it was met: the next look meets it again
         grown: list[GrowingFile] = []
-        cut: set[Identity] = set()
-        for file in list(self._files):
-            yield from self._settle(file, there, grown, cut)
-        new = self._new(there, cut)
-        for number, file in enumerate([*sorted(grown, key=lambda file: (file.written_ns, file.number)), *new]):
+        for file in list(self._files.values()):
+            if self._is_known(file):
+                yield from self._settle(file, there, grown)
+        grown.sort(key=lambda file: (file.written_ns, file.number))
+        for file in self._in_turn(self._without_copies([*grown, *self._meet(there)])):
             yield from file.pieces()
-            if number % _OPEN == 0:
-                self._close_some()
 
     def close(self) -> None:
         """Give all open files back."""
-        for file in self._files:
+        for file in self._files.values():
             file.close()
 
     def _there(self) -> dict[Identity, Found]:
@@ -79,29 +81,26 @@ class Tailing:
                 there.setdefault(found.identity, found)
         return there
 
-    def _go_on(self, there: dict[Identity, Found]) -> Iterator[Piece]:
-        """Find again what was read before this run."""
-        positions, self._positions = self._positions, {}
-        lost: list[tuple[int, Position]] = []
-        for number, position in positions.items():
+    def _go_on(self, there: Mapping[Identity, Found]) -> Iterator[Piece]:
+        """Find again what was read before this run. FileNotFoundError where the next look has to go on with that."""
+        for number, position in self._in_turn(list(self._positions.items())):
             found = there.get(position.identity) or moved(position.name, position.identity, self._base)
-            if (
-                found is None
-                or not still_bears(found, position.mark, self._base)
-                or not self._open(found, position, number)
-            ):
-                lost.append((number, position))
-        for number, position in lost:
-            copy = copy_of(position, there, self._known(), self._base, at_once=False)
-            if copy is not None and (file := self._open(*copy, number)) is not None:
-                yield Piece(number, file.position)
+            if found is not None:
+                file = self._open(found, position, number)
+                if file.intact():
+                    del self._positions[number]
+                else:
+                    self._forget(file)
+        for number, position in list(self._positions.items()):
+            copy = copy_of(position, there, self._read_ones(), self._base, at_once=False)
+            if copy is not None:
+                yield from self._go_on_in(self._open(*copy, number))
             else:
                 self._say_lost(position)
                 yield Piece(number, None)
+            del self._positions[number]
 
-    def _settle(
-        self, file: GrowingFile, there: dict[Identity, Found], grown: list[GrowingFile], cut: set[Identity]
-    ) -> Iterator[Piece]:
+    def _settle(self, file: GrowingFile, there: Mapping[Identity, Found], grown: list[GrowingFile]) -> Iterator[Piece]:
         """What has become of a file that is known."""
         found = there.get(file.identity)
         if found is None and not file.is_open:
@@ -115,66 +114,89 @@ class Tailing:
             if not file.changed(found):
                 if file.identity not in there and self._is_left(file):
                     yield self._leave(file)
-                return
-            intact = file.intact()
+            elif file.intact():
+                grown.append(file)
+            else:
+                yield from self._cut(file, there, grown)
         except FileNotFoundError:
-            return  # renamed since it was met
-        if intact:
-            grown.append(file)
-        else:
-            cut.add(file.identity)
-            yield from self._cut(file, there, grown)
+            file.look_again()  # one was renamed since it was met
 
-    def _cut(self, file: GrowingFile, there: dict[Identity, Found], grown: list[GrowingFile]) -> Iterator[Piece]:
+    def _cut(self, file: GrowingFile, there: Mapping[Identity, Found], grown: list[GrowingFile]) -> Iterator[Piece]:
         """A file has lost what was read of it: go on in its copy; it is new itself."""
         position = file.position
-        copy = copy_of(position, there, self._known(), self._base, file.unfinished, at_once=True)
-        successor = None if copy is None else self._open(*copy, file.number)
-        if successor is None:
+        copy = copy_of(position, there, self._read_ones(), self._base, file.unfinished, at_once=True)
+        if copy is None:
             self._say_lost(position)
             yield self._leave(file)
             return
+        successor = self._open(*copy, file.number)
         _log.info('"%s" was cut: it is read to its end in the copy "%s"', position.name, successor.path)
-        self._files.remove(file)
         file.close()
         grown.append(successor)
-        yield Piece(successor.number, successor.position)
+        yield from self._go_on_in(successor)
 
-    def _new(self, there: dict[Identity, Found], cut: set[Identity]) -> list[GrowingFile]:
-        """The files that are not known, those that were longest not written first."""
-        known, before = self._known(), list(self._files)
+    def _go_on_in(self, copy: GrowingFile) -> Iterator[Piece]:
+        """A file is read on in a copy, which was known as a new one or not at all."""
+        yield Piece(copy.number, copy.position)
+        for file in list(self._files.values()):
+            if file.identity == copy.identity and file is not copy:
+                yield self._leave(file)
+
+    def _meet(self, there: Mapping[Identity, Found]) -> list[GrowingFile]:
+        """The files that were not known, those that were longest not written first."""
+        known = {file.identity for file in self._files.values()}
         new: list[GrowingFile] = []
         for found in sorted(there.values(), key=lambda found: (found.written_ns, found.name)):
-            if found.identity in known or (found.identity not in cut and self._lookalikes.holds(found, before)):
-                continue
-            file = self._open(found, Position(found.name, found.identity, START, 0, None), self._next)
-            self._next += 1
-            new += [] if file is None else [file]
+            if found.identity not in known:
+                new.append(self._open(found, Position(found.name, found.identity, START, 0, None), self._next))
+                self._next += 1
         return new
 
-    def _open(self, found: Found, position: Position, number: int) -> GrowingFile | None:
-        """The file behind a position, which is known from now on; None where it was renamed meanwhile."""
+    def _without_copies(self, files: Sequence[GrowingFile]) -> list[GrowingFile]:
+        """Those that can be read; a new one may have to wait until it is known to be no copy."""
+        files = [file for file in files if self._is_known(file)]
+        new = [file for file in files if file.unread]
+        if not new:
+            return files
+        read = [file for file in self._files.values() if not file.unread]
+        lookalikes = Lookalikes(new, read, self._in_turn)
+        waiting = {file for file in self._in_turn(new) if lookalikes.holds(file)}
+        return [file for file in files if file not in waiting]
+
+    def _open(self, found: Found, position: Position, number: int) -> GrowingFile:
+        """The file behind a position, which is known from now on. FileNotFoundError where it was renamed meanwhile."""
         connector = self._connector
-        try:
-            file = GrowingFile(number, connector, self._schema, self._partition, self._base, found.name, position)
-        except FileNotFoundError:
-            return None
-        self._files.append(file)
+        file = GrowingFile(number, connector, self._schema, self._partition, self._base, found.name, position)
+        self._files[number] = file
         return file
 
-    def _leave(self, file: GrowingFile) -> Piece:
-        self._files.remove(file)
-        last = file.finish()
+    def _forget(self, file: GrowingFile) -> None:
+        del self._files[file.number]
         file.close()
+
+    def _leave(self, file: GrowingFile) -> Piece:
+        last = file.finish()
+        self._forget(file)
         return last
+
+    def _is_known(self, file: GrowingFile) -> bool:
+        return self._files.get(file.number) is file
+
+    def _read_ones(self) -> set[Identity]:
+        """The files of which something was read; of the others any may be a copy."""
+        return {file.identity for file in self._files.values() if not file.unread}
+
+    def _in_turn(self, each: Iterable[T]) -> Iterator[T]:
+        """These, and never many files open."""
+        for number, one in enumerate(each):
+            yield one
+            if number % _OPEN == 0:
+                self._close_some()
 
     def _is_left(self, file: GrowingFile) -> bool:
         """Whether nothing more is to come of a file that the path does not mean any more."""
         silent = monotonic() - file.grown
         return silent > _MOVED_S or (silent > _REMOVED_S and file.removed)
-
-    def _known(self) -> set[Identity]:
-        return {file.identity for file in self._files}
 
     def _say_lost(self, position: Position) -> None:
         if position.mark.offset:
@@ -187,7 +209,7 @@ class Tailing:
         _log.warning('"%s" has no name any more in its folder, and %s: %s', position.name, why, what)
 
     def _close_some(self) -> None:
-        kept = sorted((file for file in self._files if file.is_open), key=lambda file: file.grown)
+        kept = sorted((file for file in self._files.values() if file.is_open), key=lambda file: file.grown)
         for file in kept[:-_OPEN]:
             file.close()
 

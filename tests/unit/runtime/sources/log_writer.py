@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
+from collections.abc import Callable
 from pathlib import Path
 from threading import Event
 from typing import TextIO
@@ -14,12 +14,15 @@ __all__ = ["LogWriter"]
 
 
 class LogWriter:
-    """An application that logs, and what is done to its log."""
+    """An application that logs, and what is done to its log. `moment` is called between steps of that, instead of a
+    short rest.
+    """
 
-    def __init__(self, folder: Path, chance: random.Random) -> None:
+    def __init__(self, folder: Path, chance: random.Random, moment: Callable[[], None] | None = None) -> None:
         self.log = folder / "app.log"
         self.written = 0
         self._chance = chance
+        self._moment = moment or self._rest
         self._file: TextIO = self.log.open("a")
         self._rotated = 0
 
@@ -43,9 +46,7 @@ class LogWriter:
                 self._write(old, self._line())
                 old.close()
             case 1:
-                self._rotated += 1
-                shutil.copy(self.log, self.log.with_name(f"app.log.{self._rotated}"))
-                os.truncate(self.log, 0)
+                self._copy_and_cut()
             case _:
                 pass
 
@@ -57,9 +58,23 @@ class LogWriter:
         file.write(text)
         file.flush()
         if self._chance.randrange(50) == 0:
-            Event().wait(self._chance.uniform(0, 0.02))
+            self._moment()
+
+    def _rest(self) -> None:
+        Event().wait(self._chance.uniform(0, 0.02))
 
     def _renamed(self) -> TextIO:
         self._rotated += 1
         self.log.rename(self.log.with_name(f"app.log.{self._rotated}"))
+        self._moment()
         return self.log.open("a")
+
+    def _copy_and_cut(self) -> None:
+        self._rotated += 1
+        held = self.log.read_bytes()
+        with self.log.with_name(f"app.log.{self._rotated}").open("wb", buffering=0) as copy:
+            for part in (held[: len(held) // 2], held[len(held) // 2 :]):
+                self._moment()
+                copy.write(part)
+        self._moment()
+        os.truncate(self.log, 0)
