@@ -232,7 +232,7 @@ class Code(StrEnum):
     NO_ANSWER = "GHCM-314", "a responsive unit that neither replies nor writes"
     BAD_REPLY = "GHCM-315", "a reply where nobody waits for one, or a second one"
     NOT_RESPONSIVE = "GHCM-316", "parameters or a cache of a unit that nobody calls"
-    BAD_PLACE = "GHCM-317", "a key of Redis that the records of a sink cannot give"
+    BAD_PLACE = "GHCM-317", "a key of Redis, or a partition of files, that the records of a sink cannot give"
     BAD_READ = "GHCM-318", "a read of what cannot be read there"
     BAD_POLICY = "GHCM-319", "a publish policy that says too little, too much or what cannot be"
 

@@ -86,7 +86,8 @@ def write_body(scope: Scope, op: To) -> list[str]:
         case Parquet(path=path):
             call = f"write_table(job, rows, {quote(sink.name)}, {quote(path)}, {element}"
             keyed = f", key=[{', '.join(map(quote, sink.key_columns))}]" if sink.mode is Mode.UPSERT else ""
-            return [f'{call}, format="parquet", mode={mode}{keyed})']
+            by = f", partition=[{', '.join(map(quote, connector.partition))}]" if connector.partition else ""
+            return [f'{call}, format="parquet", mode={mode}{keyed}{by})']
         case Files(path=path, format=format_):
             call = f"write_table(job, rows, {quote(sink.name)}, {quote(path)}, {element}"
             separator = f", separator={quote(format_.separator)}" if format_.separator != "," else ""

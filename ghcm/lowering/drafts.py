@@ -104,7 +104,8 @@ Bound: TypeAlias = Flow | Raw
 @dataclass(frozen=True, slots=True)
 class SinkDraft:
     """A declared sink before its writers are known. `element`: the type of the declared record, if there is one.
-    The `key` of a form of Redis is its place; `score`: where that of a sorted set stands.
+    The `key` of a form of Redis is its place; `score`: where that of a sorted set stands. `partition`: the columns that
+    divide the files of a table.
     """
 
     name: str
@@ -114,6 +115,7 @@ class SinkDraft:
     element: Type | None
     span: Span | None
     score: Span | None = None
+    partition: ast.Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)

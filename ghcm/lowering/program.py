@@ -15,7 +15,16 @@ from ghcm.expr import Expr, Var
 from ghcm.language import ast
 from ghcm.lowering.context import Context, Notes, Scope, origin_of
 from ghcm.lowering.declarations.names import Declared, declare, writers
-from ghcm.lowering.declarations.sinks import Write, agreed, cache_of, check_addresses, check_names, key_of, sink_of
+from ghcm.lowering.declarations.sinks import (
+    Write,
+    agreed,
+    cache_of,
+    check_addresses,
+    check_names,
+    divided,
+    key_of,
+    sink_of,
+)
 from ghcm.lowering.declarations.units import lower_unit, parameters_of, signature_of
 from ghcm.lowering.drafts import Draft, Flow, RoundDrafts, Signature, SinkDraft, UnitDraft
 from ghcm.lowering.expressions.functions import condition, too_deep
@@ -180,7 +189,8 @@ class _Assembly:
             if element is not None:
                 check_names(declared, element, self.context)
                 key = key_of(declared, element, self.context)
-                found.append(Sink(name, declared.connector, declared.mode, key, element, origin_of(declared.span)))
+                connector = divided(declared, element, self.context)
+                found.append(Sink(name, connector, declared.mode, key, element, origin_of(declared.span)))
         return tuple(found)
 
     def _unknown(self, sink: str, span: Span | None, why: str) -> Reported:

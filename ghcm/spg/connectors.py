@@ -73,12 +73,15 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class Parquet:
-    """A directory of Parquet files; as a sink a Delta table, which readers see as of one commit or another."""
+    """A directory of Parquet files; as a sink a Delta table, which readers see as of one commit or another. Each file
+    holds rows that are alike in the columns of the `partition`.
+    """
 
     word: ClassVar[str] = "parquet"
     ends: ClassVar[bool] = True
 
     path: str
+    partition: tuple[str, ...] = ()
 
     @property
     def address(self) -> Address:

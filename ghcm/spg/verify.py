@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from ghcm.reducers import Aggregate
-from ghcm.spg.connectors import Mode
+from ghcm.spg.connectors import Mode, Parquet
 from ghcm.spg.graph import Broadcast, Exchange, Forward, Global, Hash, Program, Rebalance, Sink, Task, Unit, step_unit
 from ghcm.spg.ops import Changes, Iterate, Op, Policy, Publish, ReadSink, ReadTable, Reply, To, Union
 from ghcm.spg.rules import Around, aggregate_problems, expr_problems, is_value, lambda_problems, task_problems
@@ -45,6 +45,8 @@ def _sink(sink: Sink) -> Iterator[str]:
         yield from lambda_problems(sink.key, (sink.element,), {})
     elif sink.mode is Mode.UPSERT or sink.mode in SINKS[sink.connector.word].keyed:
         yield "it keeps records by key and has none"
+    if isinstance(sink.connector, Parquet) and not {*sink.connector.partition} < {*sink.columns.names}:
+        yield "its files are divided by columns that it does not have, or by all"
 
 
 def _unit(program: Program, unit: Unit) -> Iterator[str]:

@@ -3,9 +3,6 @@
 A version of ours is one commit, which says in its information whose it is (`ghcm.version`, `ghcm.writer`,
 `ghcm.rows`), and as an application's transaction that it is done, so that a repeated one is recognised. Data files get
 their second name in the folder with the commit; the first one, among what is staged, outlives every vacuum.
-
-Each column says its type of the language as `ghcm.type`, for Delta lacks some: durations are integers of microseconds
-there, values of enums are strings, and nulls without a type are strings that are none.
 """
 
 import json
@@ -24,7 +21,8 @@ import pyarrow.parquet
 
 from ghcm.durable import sync
 from ghcm.errors import GhcmError
-from ghcm.schemas.arrow import arrow_type
+from ghcm.tables.delta_columns import arrow_schema, last_of_each, missing_columns, refused
+from ghcm.tables.partitions import folder_of, texts_among, values_in
 from ghcm.tables.versions import (
     KEPT,
     STAGING,
@@ -37,8 +35,9 @@ from ghcm.tables.versions import (
     plain_files,
     safe_name,
     series_of,
+    sync_folders,
 )
-from ghcm.types import Struct, is_nullable, strip
+from ghcm.types import Struct, is_nullable
 from ghcm.version import __version__
 
 _log = logging.getLogger(__name__)
@@ -71,15 +70,19 @@ def deltalake() -> Any:
 
 
 class DeltaTable:
-    """A folder that is a Delta table or becomes one. Who writes gives its `columns`, and who upserts
-    the names of the `key` among them.
+    """A folder that is a Delta table or becomes one. Who writes gives its `columns` and the names of those that divide
+    its files (`partition`), and who upserts those of the `key`.
     """
 
-    def __init__(self, path: Path, columns: Struct | None = None, key: Sequence[str] = ()) -> None:
+    def __init__(
+        self, path: Path, columns: Struct | None = None, key: Sequence[str] = (), partition: Sequence[str] = ()
+    ) -> None:
         self.path = path
         self._log = path / "_delta_log"
         self._columns = columns
         self._key = key
+        self._partition = list(partition)
+        self._texts = texts_among(columns, partition) if columns is not None else []
         self._table: Any = None
         self._known: dict[int, Version | None] = {}
         self.untidy = False
@@ -125,9 +128,11 @@ class DeltaTable:
             table = deltalake().DeltaTable(str(self.path), version=self._there(version).order)
         elif (table := self._current()) is None:
             return []
-        found = pyarrow.table(table.get_add_actions(flatten=True)).to_pylist()
+        files = cast("Any", pyarrow).table(table.get_add_actions())
+        asked = ("path", "modification_time", "num_records", "partition")
+        found: list[dict[str, Any]] = files.select([each for each in asked if each in files.column_names]).to_pylist()
         found.sort(key=lambda file: (file["modification_time"], file["path"]))
-        return [DataFile(unquote(file["path"]), file.get("num_records") or 0) for file in found]
+        return [DataFile(unquote(f["path"]), f.get("num_records") or 0, f.get("partition") or {}) for f in found]
 
     def written(self, version: str) -> list[DataFile]:
         """The files with the rows that a version added. GhcmError if it is not there."""
@@ -140,10 +145,10 @@ class DeltaTable:
     def fit(self, mode: str) -> None:
         """Give an existing table the columns that it lacks. GhcmError where it cannot take these records."""
         table = self._current()
+        if table is not None:
+            self._check_partition(table)
         if table is None or mode == "replace":  # which also replaces the columns
             return
-        if table.metadata().partition_columns:
-            raise refused(self.path, "it has partition columns, which GHCM does not write.")
         if missing := missing_columns(self.path, table.schema(), self._schema()):
             table.alter.add_columns(missing)
 
@@ -202,7 +207,8 @@ class DeltaTable:
             table = self._table if mode == "append" and self._table else self._open()
             before = table.version()
             if mode == "upsert" and files:
-                rows = last_of_each([staged / file.name for file in files], self._key, self._merged(version))
+                names = [staged / file.name for file in files]
+                rows = last_of_each(names, self._key, self._texts, self._merged(version))
                 self._merge(table, rows, properties)
             else:
                 self._add(table, mode, staged, files, properties)
@@ -215,22 +221,26 @@ class DeltaTable:
     def _add(self, table: Any, mode: str, staged: Path, files: Sequence[DataFile], properties: Any) -> None:
         library, adds = deltalake(), list[Any]()
         for file in files:
-            target = self.path / file.name
+            target, values = self.path / file.name, values_in(file.name)
+            folder_of(values)  # the same, but for what is too long: Spark makes folders of its own
+            if [*values] != self._partition:
+                raise refused(self.path, "what was prepared for it is divided in another way.", "begin with --fresh")
+            target.parent.mkdir(parents=True, exist_ok=True)
             link(staged / file.name, target)
             os.utime(target)  # as of now nobody takes it for what is left over
             size, stats = target.stat().st_size, json.dumps({"numRecords": file.rows})
-            add = library.transaction.AddAction(file.name, size, {}, now_us() // 1000, True, stats)
+            add = library.transaction.AddAction(file.name, size, values, now_us() // 1000, True, stats)
             adds.append(add)
-        sync(self.path)
+        sync_folders(self.path, files)
         schema = self._schema() if mode == "replace" else table.schema()
-        how = "overwrite" if mode == "replace" else "append"
+        how, hooks = "overwrite" if mode == "replace" else "append", _afterwards()
         table.create_write_transaction(
-            adds, how, schema, partition_by=[], commit_properties=properties, post_commithook_properties=_afterwards()
+            adds, how, schema, self._partition, commit_properties=properties, post_commithook_properties=hooks
         )
 
     def _merge(self, table: Any, rows: Any, properties: Any) -> None:
         assert self._columns is not None
-        null = {field.name: is_nullable(field.type) for field in self._columns.fields}
+        null = {each.name: is_nullable(each.type) or each.name in self._texts for each in self._columns.fields}
         equal = (f"(old.`{name}` {'IS NOT DISTINCT FROM' if null[name] else '='} new.`{name}`)" for name in self._key)
         columns = {f"old.`{name}`": f"new.`{name}`" for name in self._columns.names}
         merging = table.merge(
@@ -250,7 +260,7 @@ class DeltaTable:
 
     def _schema(self) -> Any:
         assert self._columns is not None
-        return deltalake().Schema.from_arrow(arrow_schema(self._columns))
+        return deltalake().Schema.from_arrow(arrow_schema(self._columns, self._texts))
 
     def _current(self) -> Any:
         """The table as it is now; None where there is none."""
@@ -267,9 +277,19 @@ class DeltaTable:
         """The table as it is now, made where there is none."""
         table = self._current()
         if table is None:
-            deltalake().DeltaTable.create(str(self.path), self._schema(), mode="ignore", configuration=_CONFIGURATION)
+            how: dict[str, Any] = {"partition_by": self._partition, "configuration": _CONFIGURATION}
+            deltalake().DeltaTable.create(str(self.path), self._schema(), mode="ignore", **how)
             table = self._current()
+        self._check_partition(table)
         return table
+
+    def _check_partition(self, table: Any) -> None:
+        """GhcmError where other columns divide the files than those of the sink."""
+        there = list(table.metadata().partition_columns)
+        if there != self._partition:
+            by, own = (", ".join(f'"{name}"' for name in names) or "no column" for names in (there, self._partition))
+            hint = "write to another folder, or let the sink say the partition that the table has."
+            raise refused(self.path, f"its files are divided by {by}, and those of the sink by {own}.", hint)
 
     def _find(self, version: str) -> Version | None:
         return next((each for each in self.newest() if each.version == version), None)
@@ -307,68 +327,7 @@ def _commit(table: Path, number: int) -> Version | None:
     if not (added or gone or "ghcm.version" in said):
         return None
     counts = (json.loads(each.get("stats") or "{}").get("numRecords", 0) for each in added)
-    files = tuple(DataFile(unquote(each["path"]), count) for each, count in zip(added, counts, strict=True))
+    named = ((unquote(each["path"]), each.get("partitionValues") or {}) for each in added)
+    files = tuple(DataFile(name, count, values) for (name, values), count in zip(named, counts, strict=True))
     rows = int(said.get("ghcm.rows", sum(file.rows for file in files)))
     return Version(said.get("ghcm.version", str(number)), rows, said.get("timestamp", 0) * 1000, files, gone, number)
-
-
-def last_of_each(files: Sequence[Path], key: Sequence[str], kept: Path) -> Any:
-    """The rows of Parquet files as an Arrow table, of each key the last one; they are also kept as a file."""
-    arrow, parquet = cast("Any", pyarrow), cast("Any", pyarrow.parquet)
-    rows = arrow.concat_tables([parquet.read_table(file, partitioning=None) for file in files])
-    places = rows.select(list(key)).append_column("@place", arrow.array(range(rows.num_rows), arrow.int64()))
-    last = places.group_by(list(key)).aggregate([("@place", "max")])["@place_max"]
-    rows = rows.take(last.sort())
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    parquet.write_table(rows, kept)
-    return rows
-
-
-def arrow_schema(columns: Struct) -> Any:
-    """The columns as Delta tables have them, as a schema of Arrow. What is inside of others may always be null."""
-    arrow, parts = cast("Any", pyarrow), list[Any]()
-    for each in columns.fields:
-        said = {"ghcm.type": str(strip(each.type))}
-        parts.append(arrow.field(each.name, arrow_type(each.type, stored=True), is_nullable(each.type), metadata=said))
-    return arrow.schema(parts)
-
-
-def missing_columns(path: Path, table: Any, wanted: Any) -> list[Any]:
-    """The columns of a wanted schema that the schema of a table lacks. GhcmError where they differ in more than columns
-    that may be null.
-    """
-    found, missing = {field.name: field for field in table.fields}, list[Any]()
-    for field in wanted.fields:
-        old, name = found.pop(field.name, None), field.name
-        if old is None and not field.nullable:
-            raise refused(path, f'it has no column "{name}", and its rows cannot be null there.')
-        if old is None:
-            missing.append(field)
-        elif _form(old) != _form(field):
-            raise refused(path, f'its column "{name}" is {_spelt(old)}, and that of these records {_spelt(field)}.')
-        elif field.nullable and not old.nullable:
-            raise refused(path, f'its column "{name}" holds no nulls, and that of these records does.')
-    for name, old in found.items():
-        if not old.nullable:
-            raise refused(path, f'its column "{name}" cannot be null, and these records do not have it.')
-    return missing
-
-
-def refused(path: Path, why: str) -> GhcmError:
-    """A table cannot take records, and why."""
-    return GhcmError(
-        f'the table "{path}" cannot take these records',
-        code="GHCM-734",
-        detail=why[0].upper() + why[1:],
-        hint="a new column has to be nullable; else write to another folder, or replace the table: mode = replace",
-    )
-
-
-def _form(field: Any) -> tuple[str, bool]:
-    """What has to be the same of a column: its type, whatever may be null inside, and whether that holds durations."""
-    return json.dumps(json.loads(field.to_json())["type"]).replace(": false", ": true"), "duration" in _spelt(field)
-
-
-def _spelt(field: Any) -> str:
-    said = json.loads(field.to_json())
-    return str(said["metadata"].get("ghcm.type") or said["type"])

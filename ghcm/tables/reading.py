@@ -223,9 +223,7 @@ class OpenTable:
 
     def _values(self, texts: Mapping[str, str | None]) -> dict[str, Any]:
         """The values by which a file is partitioned, which the log has as texts."""
-        return {
-            name: _value_of(texts.get(name), self._columns[name]) for name in self._partition & self._columns.keys()
-        }
+        return {name: value_of(texts.get(name), self._columns[name]) for name in self._partition & self._columns.keys()}
 
     def _wrong(self, what: str, detail: str, hint: str, code: str = "GHCM-736") -> GhcmError:
         return GhcmError(f'cannot read table "{self._said}": {what}', code=code, detail=detail, hint=hint)
@@ -260,13 +258,26 @@ def _of_file(name: str, kept: Mapping[str, bytes]) -> bytes | None:
     return next((mask for whole, mask in kept.items() if whole.endswith(f"/{name}")), None)
 
 
-def _value_of(text: str | None, type_: Any) -> Any:
-    """The value of a partition column, whose text is ISO 8601 for times, without a zone in UTC."""
-    if text is None:
-        return None
+def value_of(text: Any, type_: Any) -> Any:
+    """The value of a partition column; its text is ISO 8601 for times, without a zone in UTC. What is no text stays."""
+    if not isinstance(text, str):
+        return text
     plain = pa.int64() if pa.types.is_duration(type_) else type_
     plain = pa.timestamp("us") if pa.types.is_timestamp(type_) and not text.endswith("Z") else plain
     return cast("Any", pa).scalar(text).cast(plain).cast(type_).as_py()
+
+
+def divided_values(columns: Struct, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns that a file of a sink lacks, as scalars of Arrow. An empty text is null in the log; it is one again
+    where the sink has no nulls.
+    """
+    arrow, found = cast("Any", pa), dict[str, Any]()
+    for field in [each for each in columns.fields if each.name in values]:
+        type_ = arrow_type(field.type, stored=True)
+        value = value_of(values[field.name], type_)
+        empty = value is None and not is_nullable(field.type) and pa.types.is_string(type_)
+        found[field.name] = arrow.scalar("" if empty else value, type_)
+    return found
 
 
 def _groups(metadata: Any, skipped: int) -> tuple[list[int], int]:

@@ -15,13 +15,14 @@ import json
 import os
 import re
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
-from ghcm.durable import flush
+from ghcm.durable import flush, sync
 from ghcm.errors import GhcmError
 
 STAGING = "_ghcm"
@@ -42,10 +43,13 @@ _SAID_FULL = re.compile(r"No space left|os error (?:28|122|27)\b|File too large|
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A data file by its name in a folder."""
+    """A data file by its name in a folder. `values`: those of columns that the log of the table has and the file lacks,
+    as texts where they stand in a commit.
+    """
 
     name: str
     rows: int
+    values: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,12 @@ def link(source: Path, target: Path) -> None:
     """Give a file a second name, unless it has it."""
     with suppress(FileExistsError):
         os.link(source, target)
+
+
+def sync_folders(root: Path, files: Sequence[DataFile]) -> None:
+    """Bring to disk that these files are in their folders, and those in theirs."""
+    for folder in {folder for file in files for folder in Path(file.name).parents}:
+        sync(root / folder)
 
 
 @contextmanager

@@ -1,8 +1,9 @@
 """Readers of the files of tables, also foreign ones: Parquet, JSON lines and CSV into rows."""
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -16,44 +17,57 @@ from ghcm.formats.records import json_parser, object_reader
 from ghcm.runtime.data.columns import Row, columns_of, rows_of
 from ghcm.runtime.formats.tables import conform
 from ghcm.spg.connectors import Files, Parquet
+from ghcm.tables.reading import divided_values
 from ghcm.types import Struct
 from ghcm.values import has_decimal
 
 _BATCH_ROWS = 8 * 1024
 
 
-def read_file(path: Path, connector: Files | Parquet, columns: Struct) -> Iterator[Row]:
+_NONE: Mapping[str, Any] = {}
+
+
+def read_file(
+    path: Path, connector: Files | Parquet, columns: Struct, values: Mapping[str, Any] = _NONE
+) -> Iterator[Row]:
     """The rows of a file, in order. Fields that are not among the columns are passed over. GhcmError says which value
-    does not fit.
+    does not fit. `values`: those of columns that the file lacks, as the log of its table has them.
     """
     if isinstance(connector, Parquet):
-        return _read_parquet(path, columns)
+        return _read_parquet(path, columns, values)
     if connector.format.name == "csv":
         return _read_csv(path, columns, connector.format.separator)
     return _read_json_lines(path, columns)
 
 
-def read_frame(path: Path, connector: Files | Parquet, columns: Struct) -> pl.DataFrame:
+def read_frame(
+    path: Path, connector: Files | Parquet, columns: Struct, values: Mapping[str, Any] = _NONE
+) -> pl.DataFrame:
     """The rows of a file as one frame, as `read_file` gives them."""
     types = [(field.name, field.type) for field in columns.fields]
     if not isinstance(connector, Parquet):
         return columns_of(list(read_file(path, connector, columns)), types)
-    frames = list(_parquet_frames(path, columns))
+    frames = list(_parquet_frames(path, columns, values))
     return pl.concat(frames, rechunk=False) if frames else columns_of((), types)
 
 
-def _read_parquet(path: Path, columns: Struct) -> Iterator[Row]:
-    for frame in _parquet_frames(path, columns):
+def _read_parquet(path: Path, columns: Struct, values: Mapping[str, Any]) -> Iterator[Row]:
+    for frame in _parquet_frames(path, columns, values):
         yield from rows_of(frame, [(field.name, field.type) for field in columns.fields])
 
 
-def _parquet_frames(path: Path, columns: Struct) -> Iterator[pl.DataFrame]:
+def _parquet_frames(path: Path, columns: Struct, values: Mapping[str, Any]) -> Iterator[pl.DataFrame]:
+    fixed = divided_values(columns, values)
     try:
         with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
-            present = [name for name in columns.names if name in file.schema_arrow.names]
+            there = [name for name in file.schema_arrow.names if name not in fixed]
+            present = [name for name in columns.names if name in there] or there[:1]
             batches = file.iter_batches(_BATCH_ROWS, columns=present)  # pyright: ignore[reportUnknownMemberType]
             for batch in batches:
-                yield conform(pa.Table.from_batches([batch]), columns, str(path))
+                rows = pa.Table.from_batches([batch])
+                for name, value in fixed.items():
+                    rows = rows.append_column(name, pa.repeat(value, batch.num_rows))
+                yield conform(rows, columns, str(path))
     except pa.ArrowInvalid as error:
         raise GhcmError(f'"{path}" is no Parquet file that can be read', code="GHCM-733", detail=str(error)) from error
 

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from ghcm.durable import sync
 from ghcm.tables.delta import DeltaTable
 from ghcm.tables.plain import PlainTable
-from ghcm.tables.versions import KEPT, STAGING, DataFile, read_note, safe_name, write_note
+from ghcm.tables.versions import KEPT, STAGING, DataFile, read_note, safe_name, sync_folders, write_note
 
 Table: TypeAlias = DeltaTable | PlainTable
 """A folder whose files are a table."""
@@ -34,6 +34,7 @@ class Staging:
         """Make the files durable as this version; the staging is empty again afterwards."""
         for file in files:
             sync(self.folder / file.name)
+        sync_folders(self.folder, files)
         write_note(self.folder, version, self._writer, files)
         target = self._parent / safe_name(version)
         if target.exists():  # prepared once before, by a writer that died; the rows are the same

@@ -7,7 +7,7 @@ import sys
 import uuid
 from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from threading import Thread
 
@@ -19,6 +19,7 @@ from ghcm.runtime.formats.file_readers import read_file, read_frame
 from ghcm.runtime.formats.file_writers import FileWriter, extension, open_file
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.backend import Commit, KeyOf, Page, SinkSnapshot
+from ghcm.runtime.sinks.divided import DividedRows
 from ghcm.runtime.sinks.staging import Staging, Table, abort, recover
 from ghcm.spg.connectors import Files, Mode, Parquet
 from ghcm.spg.graph import Sink
@@ -43,7 +44,8 @@ class TableWriter:
     def __init__(
         self, path: Path, connector: Files | Parquet, columns: Struct, mode: Mode, writer: str, key: Sequence[str] = ()
     ) -> None:
-        self._delta = DeltaTable(path, columns, key) if isinstance(connector, Parquet) else None
+        by = connector.partition if isinstance(connector, Parquet) else ()
+        self._delta = DeltaTable(path, columns, key, by) if isinstance(connector, Parquet) else None
         self._table: Table = self._delta or PlainTable(path)
         self._connector = connector
         self._columns = columns
@@ -53,6 +55,7 @@ class TableWriter:
         self._file: FileWriter | None = None
         self._files: list[DataFile] = []
         self._rows = 0
+        self._divided = DividedRows(columns, by) if by else None
         self._tidying: Thread | None = None
         with explained(path, "write to"):
             self._check(key)
@@ -61,11 +64,17 @@ class TableWriter:
         if len(rows) == 0:
             return
         with self._writing():
+            self._rows += len(rows)
+            if self._divided is not None and self._mode is not Mode.UPSERT:
+                if self._divided.add(rows):
+                    self._divide(self._divided)
+                return
+            if self._divided is not None:  # merging divides them
+                self._divided.check(rows)
             if self._file is None:
                 self._open_next()
             assert self._file is not None
             self._file.write(rows)
-            self._rows += len(rows)
             last = self._files[-1]
             self._files[-1] = DataFile(last.name, last.rows + len(rows))
             assert self._staging is not None
@@ -78,6 +87,8 @@ class TableWriter:
 
     def prepare(self, version: str) -> int:
         with self._writing():
+            if self._divided is not None:
+                self._divide(self._divided)
             if not self._files and self._delta is None:  # its name says that there is such a version
                 self._open_next()
             self._close_file()
@@ -135,11 +146,22 @@ class TableWriter:
         if self._delta is not None:
             self._delta.fit(self._mode.value)
 
-    def _open_next(self) -> None:
+    def _divide(self, divided: DividedRows) -> None:
+        """Write what waits, a file for each combination of the values that divide it."""
+        for folder, rows in divided.take():
+            self._open_next(f"{folder}/", divided.columns)
+            assert self._file is not None
+            self._file.write(rows)
+            self._files[-1] = DataFile(self._files[-1].name, rows.height)
+            self._close_file()
+
+    def _open_next(self, folder: str = "", columns: Struct | None = None) -> None:
         if self._staging is None:
             self._staging = Staging(self._table.path, self._writer)
-        name = f"part-{uuid.uuid4().hex}{extension(self._connector)}"
-        self._file = open_file(self._staging.folder / name, self._connector, self._columns)
+        name = f"{folder}part-{uuid.uuid4().hex}{extension(self._connector)}"
+        path = self._staging.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = open_file(path, self._connector, columns or self._columns)
         self._files.append(DataFile(name, 0))
 
     def _close_file(self) -> None:
@@ -154,6 +176,8 @@ class TableWriter:
         finally:
             staging, self._staging = self._staging, None
             self._files, self._rows = [], 0
+            if self._divided is not None:
+                self._divided.clear()
             if staging is not None:
                 staging.close()
 
@@ -185,7 +209,7 @@ def read(sink: Sink, connections: Connections, *, version: str | None, call: str
     table = table_of(sink, connections)
     with explained(table.path, "read"):
         for file in table.live(version):
-            yield from read_file(table.path / file.name, _connector(sink), sink.columns)
+            yield from read_file(table.path / file.name, _connector(sink), sink.columns, file.values)
 
 
 def page(sink: Sink, connections: Connections, *, call: str, version: str | None, limit: int, offset: int) -> Page:
@@ -193,8 +217,9 @@ def page(sink: Sink, connections: Connections, *, call: str, version: str | None
     table, connector = table_of(sink, connections), _connector(sink)
     with explained(table.path, "read"):
         files = table.written(version or call)
-        rows = (row for file in files for row in read_file(table.path / file.name, connector, sink.columns))
-        return Page(list(islice(rows, offset, offset + limit)), sum(file.rows for file in files))
+        parts = (read_file(table.path / file.name, connector, sink.columns, file.values) for file in files)
+        rows = islice(chain.from_iterable(parts), offset, offset + limit)
+        return Page(list(rows), sum(file.rows for file in files))
 
 
 def view(sink: Sink, connections: Connections) -> TableView:
@@ -237,7 +262,8 @@ class TableView:
                 files = [file for each in new for file in each.files]
                 rows, frames = (seen.rows or 0) + sum(each.rows for each in new), [seen.frame]
             frames += [
-                read_frame(table.path / file.name, self._connector, self._columns) for file in _newest(files, most)
+                read_frame(table.path / file.name, self._connector, self._columns, file.values)
+                for file in _newest(files, most)
             ]
         self._last = commits[-1].order
         frame = self._joined(frames, most)

@@ -12,10 +12,11 @@ from ghcm.codegen.spark.library.files import empty, escaped, in_files, name_behi
 from ghcm.codegen.spark.library.job import Job, Step, letters, parted
 from ghcm.codegen.spark.library.sql import fails, is_member, named, quoted
 from ghcm.codegen.spark.library.tables import refusing_table
-from ghcm.codegen.spark.library.types import EnumType, columns_of, null_at, record_type, stored
+from ghcm.codegen.spark.library.types import EnumType, columns_of, null_at, record_type, stored, stored_columns
 from ghcm.formats.records import object_reader
 from ghcm.formats.tables import table_rows
-from ghcm.tables.reading import OpenTable, TableFile
+from ghcm.tables.reading import OpenTable, divided_values
+from ghcm.tables.versions import DataFile
 from ghcm.types import Struct
 from ghcm.values.timestamps import FIRST_DAY, FIRST_MICROS, LAST_DAY, LAST_MICROS
 
@@ -24,6 +25,9 @@ def read_delta(
     job: Job, step: Step, path: str, keep: Sequence[str] = (), *, version: int | None = None, time_us: int | None = None
 ) -> DataFrame:
     """The rows of a Delta table as of a version, a time or now; those that are no records are dead letters."""
+    import pyarrow
+
+    arrow: Any = pyarrow
     job.at = step
     folder, record, fields = job.where(path), record_type(step.input), columns_of(step.input).fields
     with refusing_table(folder, "read"):
@@ -32,7 +36,10 @@ def read_delta(
     job.reading.update((f"{path}/{file.name}", (step, "none")) for file in files)
     places = {field.name: field.metadata.get("path") or field.name for field in fields}
     held = {places[field.name]: StructField(places[field.name], stored(field.dataType)) for field in fields}
-    rows = rows_of_files(job, table, folder, files, held)
+    said = {name: type_ for name, type_ in table.columns.items() if name in table.partition}
+    values = {name: arrow.array([file.values.get(name) for file in files], type_) for name, type_ in said.items()}
+    kept = None if all(file.kept is None for file in files) else [file.kept for file in files]
+    rows = rows_of_files(job, folder, [file.name for file in files], held, values, kept)
     tests = (null_at(quoted(places[f.name]), f.dataType, nullable=f.nullable, wrong=no_value) for f in fields)
     if wrong := " OR ".join(filter(None, tests)):
         tell = rows_as_texts(record, table.columns)
@@ -47,27 +54,42 @@ def read_delta(
     return rows.selectExpr(*map(quoted, keep), *(named(quoted(path), name) for name, path in places.items()))
 
 
-def rows_of_files(
-    job: Job, table: OpenTable, folder: str, files: Sequence[TableFile], held: Mapping[str, StructField]
-) -> DataFrame:
-    """The rows that are not deleted, in the columns `held`, with their file and number."""
+def rows_divided(job: Job, folder: str, files: Sequence[DataFile], element: DataType) -> DataFrame:
+    """The rows of a sink whose files are divided by columns."""
     import pyarrow
 
     arrow: Any = pyarrow
-    said = [name for name in table.columns if name in table.partition]
-    schema = StructType([field for name, field in held.items() if name not in said])
-    if not files:
+    held = {field.name: field for field in stored_columns(element).fields}
+    each = [divided_values(record_type(element), file.values) for file in files]
+    values = {name: arrow.array([found[name].as_py() for found in each], one.type) for name, one in each[0].items()}
+    rows = rows_of_files(job, folder, [file.name for file in files], held, values)
+    return rows.selectExpr(*map(quoted, held))
+
+
+def rows_of_files(
+    job: Job,
+    folder: str,
+    names: Sequence[str],
+    held: Mapping[str, StructField],
+    values: Mapping[str, Any],
+    kept: Sequence[bytes | None] | None = None,
+) -> DataFrame:
+    """The rows of files in the columns `held`, with their file and number. Of each file: the `values` of columns that
+    it lacks, and which rows are `kept` (see `TableFile`).
+    """
+    import pyarrow
+
+    arrow: Any = pyarrow
+    schema = StructType([field for name, field in held.items() if name not in values])
+    if not names:
         return empty(job, StructType([*held.values(), *FOUND.fields]))
-    paths = [escaped(str(Path(folder, file.name))) for file in files]
-    rows = job.spark.read.schema(schema).parquet(*paths)
+    rows = job.spark.read.schema(schema).parquet(*(escaped(str(Path(folder, name))) for name in names))
     rows = rows.selectExpr("*", f"{name_behind(folder)} AS `@file`", "_metadata.row_index + 1 AS `@number`")
-    if not said and all(file.kept is None for file in files):
+    if not values and kept is None:
         return rows
-    known: dict[str, Any] = {"@file": [file.name for file in files], "@kept": [file.kept for file in files]}
-    for name in said:
-        values = arrow.array([file.values.get(name) for file in files], table.columns[name])
-        known[name] = values.cast(arrow.int64()) if arrow.types.is_duration(values.type) else values
-    known["@kept"] = arrow.array(known["@kept"], arrow.binary())
+    known: dict[str, Any] = {"@file": names, "@kept": arrow.array(kept or [None] * len(names), arrow.binary())}
+    for name, column in values.items():
+        known[name] = column.cast(arrow.int64()) if arrow.types.is_duration(column.type) else column
     rows = rows.join(F.broadcast(job.spark.createDataFrame(arrow.table(known))), "@file")
     left = "coalesce(substring(`@kept`, CAST(`@number` AS int), 1) != X'00', true)"
     return rows.where(left).drop("@kept")

@@ -1,5 +1,6 @@
 """Files of records: JSON lines, CSV, Zeek's logs, Parquet and Arrow, decoded in Spark's Python workers; and tables."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 from pyspark.sql import DataFrame
 from pyspark.sql.types import DataType, LongType, StringType, StructField, StructType
 
+from ghcm.codegen.spark.library.delta import rows_divided
 from ghcm.codegen.spark.library.files import (
     accepted,
     empty,
@@ -257,12 +259,15 @@ def table_file(struct: Struct, format: str) -> tuple[Read, Begin]:
 
 def read_parquet(job: Job, step: Step, sink: str, path: str) -> DataFrame:
     """The records of a Parquet table: its latest complete version, or the one that the call names."""
-    files = table_files(job, sink, path, "parquet")
-    element = step.input
+    folder, element = job.where(path), step.input
+    files = table_files(job, sink, folder, "parquet")
     schema = stored_columns(element)
     if not files:
         return empty(job, schema)
-    rows = job.spark.read.schema(schema).parquet(*map(escaped, files))
+    if files[0].values:
+        rows = rows_divided(job, folder, files, element)
+    else:
+        rows = job.spark.read.schema(schema).parquet(*(escaped(os.path.join(folder, file.name)) for file in files))
     error = first(*(lacking(part) for part in columns_of(element).fields))
     return rows if error is None else passed(job, rows, step, error)
 
@@ -279,7 +284,8 @@ def lacking(column: StructField) -> str | None:
 
 def read_table(job: Job, step: Step, sink: str, path: str, format: str, separator: str = ",") -> DataFrame:
     """The records of a table of text files: its latest complete version, or the one that the call names."""
-    files = table_files(job, sink, path, format)
+    folder = job.where(path)
+    files = [os.path.join(folder, file.name) for file in table_files(job, sink, folder, format)]
     if not files:
         return empty(job, stored_columns(step.input))
     if format == "json":

@@ -22,19 +22,17 @@ from ghcm.tables.versions import STAGING, DataFile, explained, safe_name
 
 
 def table_at(
-    folder: str, format: str, element: T.DataType | None = None, key: Sequence[str] = ()
+    folder: str, format: str, element: T.DataType | None = None, key: Sequence[str] = (), partition: Sequence[str] = ()
 ) -> DeltaTable | PlainTable:
     """The table in a folder: a Delta table of Parquet files, or plain files."""
     columns = None if element is None else record_type(element)
-    return DeltaTable(Path(folder), columns, key) if format == "parquet" else PlainTable(Path(folder))
+    return DeltaTable(Path(folder), columns, key, partition) if format == "parquet" else PlainTable(Path(folder))
 
 
-def table_files(job: Job, sink: str, path: str, format: str) -> list[str]:
+def table_files(job: Job, sink: str, folder: str, format: str) -> list[DataFile]:
     """The files of a table, as of now or of the version that the call names; those of a folder that is not ours."""
-    folder = job.where(path)
     with refusing_table(folder, "read"):
-        live = table_at(folder, format).live(job.context.get("versions", {}).get(sink))
-    return [os.path.join(folder, file.name) for file in live]
+        return table_at(folder, format).live(job.context.get("versions", {}).get(sink))
 
 
 @contextmanager
@@ -70,11 +68,12 @@ def write_table(  # noqa: PLR0913  each says something else of the sink
     mode: str,
     separator: str = ",",
     key: Sequence[str] = (),
+    partition: Sequence[str] = (),
 ) -> None:
     """Write rows as one version of a table: readers see all of them or none."""
     folder, version = job.where(path), job.context["call"]
     job.at = Written(sink, folder)
-    table = table_at(folder, format, element, key)
+    table = table_at(folder, format, element, key, partition)
     with refusing_table(folder, "write to"):
         if isinstance(table, DeltaTable):
             table.fit(mode)
@@ -84,10 +83,10 @@ def write_table(  # noqa: PLR0913  each says something else of the sink
             job.progress(len(job.sinks) / (len(job.sinks) + 2), f"writing {sink}")
             with staged(folder, version) as staging:
                 target = os.path.join(staging, "data")
-                write_files(rows, target, element, format, separator)
+                write_files(rows, target, element, format, separator, () if mode == "upsert" else partition)
                 for name in os.listdir(target):  # Spark calls lines of JSON a text
                     os.rename(os.path.join(target, name), os.path.join(target, name.replace(".txt", ".json")))
-                names = sorted(name for name in os.listdir(target) if name.startswith("part-"))
+                names = sorted(str(path.relative_to(target)) for path in Path(target).rglob("part-*.*"))
                 files = [DataFile(name, count_rows(os.path.join(target, name), format, separator)) for name in names]
                 full = [file for file in files if file.rows] or files[: format != "parquet"]
                 done = table.publish(version, mode, Path(target), full, f"{job.unit} on Spark")
@@ -96,11 +95,15 @@ def write_table(  # noqa: PLR0913  each says something else of the sink
     job.sinks[sink] = {"version": version, "rows": done.rows}
 
 
-def write_files(rows: DataFrame, target: str, element: T.DataType, format: str, separator: str) -> None:
-    """Write rows as files of a format."""
+def write_files(
+    rows: DataFrame, target: str, element: T.DataType, format: str, separator: str, partition: Sequence[str] = ()
+) -> None:
+    """Write rows as files of a format; those of a `partition` in folders of its values, few in each."""
     names = columns_of(element).fieldNames()
     if format == "parquet":
-        rows.selectExpr(*map(quoted, names)).write.parquet(target)
+        rows = rows.selectExpr(*map(quoted, names))
+        rows = rows.hint("rebalance", *map(quoted, partition)) if partition else rows
+        rows.write.partitionBy(*partition).parquet(target)
         return
     texts = as_texts(rows, element, format)
     if format == "json":

@@ -79,7 +79,9 @@ def redis(place: str, *, key: Row | None = None, mode: Mode | None = None, **opt
 
 
 def parquet(path: str, *, mode: Mode | None = None, **options: Any) -> Pipeline:
-    """A directory of Parquet files as a sink; `mode` is "append" or "replace"."""
+    """A Delta table as a sink. Options: `mode` ("append", "replace", "upsert"), `key` of what is upserted, `partition`
+    (a function that gives the columns that divide its files) and `record`.
+    """
     return start("parquet", (path,), {"mode": mode, **options})
 
 

@@ -1,10 +1,11 @@
 """Sinks and msg caches as declared: connectors, modes, keys; and what their writers agree on."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from posixpath import normpath
 from typing import cast
 
+from ghcm import types
 from ghcm.codes import Code
 from ghcm.errors import Reported, attempt, sound, suggest
 from ghcm.expr import Lambda
@@ -17,11 +18,14 @@ from ghcm.lowering.drafts import SinkDraft
 from ghcm.lowering.expressions.functions import lambda_of
 from ghcm.operators import Argument
 from ghcm.source import Span
-from ghcm.spg.connectors import Connector, Format, Mode, Redis
+from ghcm.spg.connectors import Connector, Format, Mode, Parquet, Redis
 from ghcm.spg.graph import Cache, key_columns
 from ghcm.spg.sinks import CACHES, SINKS, AsSink
-from ghcm.types import Struct, Type, is_nullable, parts
+from ghcm.types import Collection, Shape, Struct, Type, is_nullable, parts, strip
 from ghcm.unification import accepts, unify
+
+_DIVIDING = types.String | types.Enumeration | types.Int | types.Int32 | types.Date | types.Bool
+"""The types of columns that divide the files of a table."""
 
 _MODES = tuple(mode.value for mode in Mode)
 
@@ -33,6 +37,7 @@ def _arguments(word: str, sink: AsSink) -> tuple[Argument, ...]:
         *([formats] if len(sink.formats) > 1 else []),
         Argument("mode", "name", required=False, positional=False, choices=_MODES),
         Argument("key", "lambda1", required=False, positional=False),
+        *([Argument("partition", "lambda1", required=False, positional=False)] if word == "parquet" else []),
         Argument("record", "record", required=False, positional=False),
         *(FORM_ARGUMENTS if word == "redis" else ()),
     )
@@ -75,7 +80,8 @@ def sink_of(declaration: ast.SinkDecl, context: Context) -> SinkDraft:
     made = make(name, Format(given.choice("format", facts.formats[0])), *further)
     if made.address[0] == "files":
         check_path(name, given.span(facts.argument), context)
-    return SinkDraft(declaration.name.text, made, mode, key, element, declaration.name.span)
+    partition = given.expr("partition")
+    return SinkDraft(declaration.name.text, made, mode, key, element, declaration.name.span, partition=partition)
 
 
 def cache_of(declaration: ast.CacheDecl, context: Context) -> Cache:
@@ -142,6 +148,26 @@ def key_of(sink: SinkDraft, element: Type, context: Context) -> Lambda | None:
         hint = "filter(r => r.key is not null) leaves such records out; coalesce(r.key, ...) gives them a value."
         context.report(Code.KEY_NEEDED, message, sink.key.span, detail=detail, hint=hint)
     return key
+
+
+def divided(sink: SinkDraft, element: Type, context: Context) -> Connector:
+    """The connector of a sink with the columns that divide its files."""
+    if sink.partition is None or not isinstance(sink.connector, Parquet):
+        return sink.connector
+    by = attempt(lambda_of, sink.partition, (element,), Scope(context), f'the partition of sink "{sink.name}"')
+    if by is None:
+        return sink.connector
+    names, columns = key_columns(by), Collection(Shape.STREAM, element, True).columns
+    fit = [field.name for field in columns.fields if isinstance(strip(field.type), _DIVIDING)]
+    message = f'the files of sink "{sink.name}" cannot be divided so'
+    if not names or not {*names} <= {*fit}:
+        detail = "Files are divided by columns of texts, enums, whole numbers, dates and truth values, as they stand."
+        hint = "map(...) can add one, a day and not a moment; several are one below the other: r => (r.day, r.host)."
+        context.report(Code.BAD_PLACE, message, sink.partition.span, detail=detail, hint=hint)
+    elif len({*names}) < len(names) or len(names) == len(columns.names):
+        detail = "Files hold the columns that do not divide them, and there is one at least; a column divides once."
+        context.report(Code.BAD_PLACE, message, sink.partition.span, detail=detail)
+    return replace(sink.connector, partition=names)
 
 
 def check_names(sink: SinkDraft, element: Type, context: Context) -> None:
