@@ -4,6 +4,7 @@ It reads the stores of daemons; none need run but for what rests in its private 
 """
 
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 from ghcm.cli.programs import is_bundle
@@ -18,7 +19,15 @@ from ghcm.runtime.sinks.kept_letters import tables
 from ghcm.spg.graph import Program
 
 
-def known(name: str | None, state: Path | None) -> tuple[Program, Connections]:
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    """The job that was the last of a program, if there was one, and its daemon."""
+
+    job: str | None
+    control: Control
+
+
+def known(name: str | None, state: Path | None) -> tuple[Program, Connections, LastRun]:
     """The program of that name, job or file, whose paths start where it last ran; without a name the only one that has
     run. GhcmError that says what there is.
     """
@@ -29,11 +38,11 @@ def known(name: str | None, state: Path | None) -> tuple[Program, Connections]:
             with closing(open_store(at.store)) as store:
                 ran += [(job, at) for job in store.jobs.find()]
     ran.sort(key=lambda each: each[0].submitted)
-    wanted, at, base = program.name if program else name, StateDirectory(settings.state), Path()
+    wanted, at, base, last = program.name if program else name, StateDirectory(settings.state), Path(), None
     names = {job.program for job, _ in ran}
     wanted = next(iter(names)) if wanted is None and len(names) == 1 else wanted
     for job, at in [each for each in ran if wanted in (each[0].program, each[0].id)][-1:]:
-        base = Path(at.base(job.id).read_text(encoding="utf-8"))
+        base, last = Path(at.base(job.id).read_text(encoding="utf-8")), job.id
         program = program or Bundle.open(at.bundle(job.id, job.version)).program
     if program is None:
         hint = suggest(name or "", names) or "name a program that has run, or its file; --state names another state."
@@ -42,7 +51,8 @@ def known(name: str | None, state: Path | None) -> tuple[Program, Connections]:
         raise GhcmError(message, code="GHCM-605", detail=detail, hint=hint)
     control = Control(at.control)
     served = str(control.ask("status")["redis"]) if control.listening() else None
-    return program, Connections(base, served or settings.redis_url, patience=5.0, sql=settings.sql)
+    connections = Connections(base, served or settings.redis_url, patience=5.0, sql=settings.sql)
+    return program, connections, LastRun(last, control)
 
 
 def dead_letters(program: Program, state: Path | None, unit: str | None = None) -> list[Path]:

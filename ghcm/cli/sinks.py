@@ -21,6 +21,7 @@ from ghcm.errors import GhcmError, listed, suggest
 
 if TYPE_CHECKING:
     import polars as pl
+    from duckdb import DuckDBPyConnection
 
     from ghcm.runtime.data.columns import Row
     from ghcm.runtime.pubsub.connections import Connections
@@ -54,7 +55,7 @@ def sinks(program: Named, state: State = None, json: Json = False) -> None:
     from ghcm.cli.known import dead_letters, known
     from ghcm.runtime.sinks.kept_letters import counts
 
-    found, connections = known(program, state)
+    found, connections, _ = known(program, state)
     described = [_described(sink, connections) for sink in found.sinks]
     dead, names = counts(dead_letters(found, state)), ("sink", "where", "mode", "rows", "version", "committed")
     if json:
@@ -104,7 +105,7 @@ def read(  # noqa: PLR0913, PLR0917 - the options of a look, by name
 
     if follow and at is not None:
         raise GhcmError("a version that is there does not change", code="GHCM-605", hint="say --follow or --at.")
-    looked_at, connections = known(program, state)
+    looked_at, connections, _ = known(program, state)
     there = {each.name: each for each in looked_at.sinks}
     if (found := there.get(sink)) is None:
         message = f'program "{looked_at.name}" has no sink "{sink}"'
@@ -188,7 +189,7 @@ def _followed(sink: Sink, connections: Connections) -> Iterator[Iterable[Row]]:
 
 
 def sql(query: Query, program: MaybeNamed = None, csv: Csv = False, state: State = None, json: Json = False) -> None:
-    """Ask the sinks of a program in SQL, each a table of its name.
+    """Ask the sinks of a program in SQL, each a table of its name; and while it runs its live tables, as unit.name.
 
     DuckDB answers, in memory. It is not installed by default: pip install "ghcm[sql]".
     """
@@ -198,15 +199,18 @@ def sql(query: Query, program: MaybeNamed = None, csv: Csv = False, state: State
         hint = 'pip install "ghcm[sql]" installs it.'
         raise GhcmError("ghcm sql needs DuckDB, which is not installed", code="GHCM-613", hint=hint) from None
     from ghcm.cli.known import known
+    from ghcm.cli.live_tables import copies, tables_of
     from ghcm.runtime.sinks.sink import is_readable
 
-    found, connections = known(program, state)
-    there = {sink.name.lower(): sink for sink in found.sinks if is_readable(sink)}
+    found, connections, run = known(program, state)
+    there, live = {sink.name.lower(): sink for sink in found.sinks if is_readable(sink)}, tables_of(found)
     try:
         with duckdb.connect(":memory:") as database:
             database.execute("SET TimeZone = 'UTC'")
             for name in there.keys() & set(re.findall(r"\w+", query.lower())):
                 database.register(name, _frame(there[name], connections).to_arrow())
+            asked = set(re.findall(r"\w+\.\w+", query.lower().replace('"', "")))
+            _register(database, copies({name: live[name] for name in live if name in asked}, run))
             database.execute(query)
             names = [str(each[0]) for each in database.description or ()]
             columns = [f"{name}_{at + 1}" if name in names[:at] else name for at, name in enumerate(names)]
@@ -214,8 +218,21 @@ def sql(query: Query, program: MaybeNamed = None, csv: Csv = False, state: State
             terminal.rows(columns, answers, "no rows", json=json, csv=csv)
     except duckdb.Error as error:
         said = " ".join(str(error).split("\n\n")[0].split()).rstrip(".")
-        detail = f"DuckDB says: {said}. The sinks are {listed(there)}."
+        tables = f" The live tables are {listed(live)}." if live else ""
+        detail = f"DuckDB says: {said}. The sinks are {listed(there)}.{tables}"
         raise GhcmError("DuckDB cannot answer this question", code="GHCM-624", detail=detail) from None
+
+
+def _register(database: DuckDBPyConnection, tables: Iterable[tuple[str, pl.DataFrame, int]]) -> None:
+    """Give live tables the names that the query has for them, and say what they are as of."""
+    from ghcm.values.timestamps import timestamp_text
+
+    for name, rows, as_of in tables:
+        unit, table = name.split(".")
+        database.register(f"@{name}", rows.to_arrow())
+        database.execute(f'create schema if not exists "{unit}"')
+        database.execute(f'create view "{unit}"."{table}" as from "@{name}"')
+        terminal.note(f"{name} is as of {timestamp_text(as_of)}")
 
 
 def _frame(sink: Sink, connections: Connections) -> pl.DataFrame:
@@ -247,7 +264,7 @@ def dead(  # noqa: PLR0913, PLR0917 - the options of a look, by name
     from ghcm.functions import Failure
     from ghcm.runtime.sinks import kept_letters
 
-    found, _ = known(program, state)
+    found, _, _ = known(program, state)
     _check("unit", unit, [each.name for each in found.units])
     _check("reason", reason, [each.value for each in Failure])
     tables = dead_letters(found, state, unit)

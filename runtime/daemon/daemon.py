@@ -11,6 +11,7 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import cast
 
 from ghcm.errors import GhcmError, suggest
 from ghcm.runtime.daemon.child import follow, tail
@@ -27,7 +28,7 @@ from ghcm.version import __version__
 
 log = logging.getLogger("ghcm.daemon")
 
-_REQUESTS = ("status", "submit", "list", "stop", "calls", "logs", "watch", "shutdown")
+_REQUESTS = ("status", "submit", "list", "stop", "calls", "tables", "logs", "watch", "shutdown")
 
 
 class Daemon:
@@ -140,6 +141,8 @@ async def answers(daemon: Daemon, op: str, arguments: Document) -> AsyncIterator
                 int(str(arguments.get("limit", 100))),
             )
             yield {"calls": [call_document(call) for call in found]}
+        case "tables":
+            yield await daemon.jobs.look(_text(arguments, "job"), _tables(arguments), _text(arguments, "folder"))
         case "logs":
             async for line in _logs(daemon, arguments):
                 yield line
@@ -208,6 +211,13 @@ def _text(arguments: Document, name: str) -> str:
     if found is None:
         raise GhcmError(f'the request lacks "{name}"', code="GHCM-722")
     return found
+
+
+def _tables(arguments: Document) -> list[tuple[str, str]]:
+    try:
+        return [(str(unit), str(name)) for unit, name in cast("list[tuple[str, str]]", arguments["tables"])]
+    except (KeyError, TypeError, ValueError):
+        raise GhcmError('the request lacks "tables"', code="GHCM-722") from None
 
 
 def _optional(arguments: Document, name: str) -> str | None:

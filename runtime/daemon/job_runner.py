@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
@@ -27,6 +27,7 @@ _PROGRESS_SECONDS = 5.0
 but soon after its start.
 """
 
+_GONE = error_document(GhcmError("the engine ended before it answered", code="GHCM-747", hint="ask again."))
 _ENDED = error_document(GhcmError("the engine ended before it had changed", code="GHCM-755", hint="submit again."))
 
 
@@ -54,6 +55,7 @@ class JobRunner:
         self.batches_called = asyncio.Event()
         self._begun: set[str] = set()
         self.upgraded: asyncio.Future[Document] | None = None
+        self._looks: dict[str, asyncio.Future[Document]] = {}
         self._around = around
         self._stopped = False
         self._stopping = False
@@ -104,6 +106,17 @@ class JobRunner:
         finally:
             self.upgraded = None
 
+    async def look(self, tables: Sequence[tuple[str, str]], folder: str) -> Document:
+        """Have the engine process write named tables into a folder: what each is as of. GhcmError if it does not."""
+        if self.child is None or self.child.pid is None:
+            raise GhcmError(f'job "{self.id}" has no engine that runs', code="GHCM-747", hint="ask again in a moment.")
+        look = self._looks[folder] = asyncio.get_running_loop().create_future()
+        try:
+            self.child.tell({"op": "tables", "tables": tables, "folder": folder})
+            return {"as_of": raised(await look)["as_of"]}
+        finally:
+            self._looks.pop(folder, None)
+
     @property
     def present(self) -> Program | None:
         """The program as the store has it; None while that is another version than is known here. From any thread."""
@@ -125,6 +138,13 @@ class JobRunner:
     def _tell_upgraded(self, answer: Document) -> None:
         if self.upgraded is not None and not self.upgraded.done():
             self.upgraded.set_result(answer)
+
+    def _engine_ended(self) -> None:
+        """Tell everyone who waits for an answer of the engine process that there will be none."""
+        self._tell_upgraded(_ENDED)
+        for look in self._looks.values():
+            if not look.done():
+                look.set_result(_GONE)
 
     def start(self) -> None:
         """Start the engine process, where the program has stream units."""
@@ -177,6 +197,11 @@ class JobRunner:
                 pass
             case "grown" | "not_grown":
                 self._tell_upgraded(report)
+            case "tables":
+                look = self._looks.get(str(report["folder"]))
+                if look is not None and not look.done():
+                    look.set_result(report)
+                return
             case "done":
                 self.inputs_done = True
                 self._around.changed(self)
@@ -189,7 +214,7 @@ class JobRunner:
 
     def _died(self, code: int) -> bool:
         """Whether to start the process again."""
-        self._tell_upgraded(_ENDED)
+        self._engine_ended()
         if self._stopped or self._stopping or (code == 0 and self.inputs_done):
             return False
         self._move(JobState.STARTING, restarted=True)
@@ -197,7 +222,7 @@ class JobRunner:
 
     def _child_changed(self) -> None:
         if not self.runs:
-            self._tell_upgraded(_ENDED)
+            self._engine_ended()
         if self.child is not None and self.child.phase is Phase.FAILED:
             self._move(JobState.FAILED, self.child.reason + last_words(self._command.log))
         self._around.changed(self)

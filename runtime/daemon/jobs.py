@@ -4,7 +4,7 @@ import asyncio
 import logging
 import secrets
 import socket
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -204,6 +204,10 @@ class Jobs:
     def programs(self) -> list[Program]:
         """The programs that have a job."""
         return [runner.program for runner in self.runners.values()]
+
+    async def look(self, name: str, tables: Sequence[tuple[str, str]], folder: str) -> Document:
+        """See `JobRunner.look`, of a job that runs, by its id or its program."""
+        return await self._find(name).look(tables, folder)
 
     def present(self, name: str) -> Program | None:
         """The program of that name as its job is now; None while that changes. From any thread."""

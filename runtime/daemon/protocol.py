@@ -7,6 +7,8 @@
     {"op": "list"}                                            {"jobs": [...]}
     {"op": "stop", "job": "a", "grace": 30}                   {"waiting": 2, "grace": 30}, {"job", "calls"}
     {"op": "calls", "program": "a", "limit": 100}             {"calls": [...]}
+    {"op": "tables", "job": "a", "folder": "/x",
+     "tables": [["unit", "table"]]}                           {"as_of": [...]}, and /x/0.arrow, and so on
     {"op": "logs", "name": "http", "follow": true}            {"line": "..."}, and so on
     {"op": "watch"}                                           {"event": "job", "job": {...}}, and so on, without end
     {"op": "shutdown"}                                        {"stopping": true}

@@ -24,7 +24,7 @@ from ghcm.runtime.formats.file_pieces import FIRST_PIECE
 from ghcm.runtime.jobs.calls import CallStore
 from ghcm.runtime.operators import build as build_operator
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.runtime.slot.unit import State, Tables, UnitRun, UnitSwap, swap_of
+from ghcm.runtime.slot.unit import State, TableCopy, Tables, UnitRun, UnitSwap, swap_of
 from ghcm.runtime.upgrade import Since
 from ghcm.spg.graph import Unit
 
@@ -251,6 +251,14 @@ class Engine:
             }
 
         return self.call(status)
+
+    def tables(self, asked: Sequence[tuple[str, str]], timeout: float = 20.0) -> list[TableCopy]:
+        """Named tables, by unit and name, all as they are between the same two steps. GhcmError where there is no such
+        unit or table, or where units have not got their state back in time.
+        """
+        if not self._ready.wait(timeout):
+            raise GhcmError("the units are still being started", code="GHCM-747", hint="ask again in a moment.")
+        return self.call(lambda: [self._tables.copy(unit, name) for unit, name in asked])
 
     def call(self, function: Callable[[], T]) -> T:
         """What the function gives when it is called between two steps of the slot."""

@@ -18,6 +18,9 @@ Requests are JSON objects, one a line, on standard input:
     {"op": "status"}                         answered by {"event": "status", "status": {...}}
     {"op": "savepoint"}                      answered by {"event": "savepoint", "done": b}
     {"op": "stop"}, {"op": "drain"}          answer the calls at hand, take a savepoint, end
+    {"op": "tables", "tables": [["unit", "table"]], "folder": DIR}
+                                             writes named tables as DIR/0.arrow and so on, answered by
+                                             {"event": "tables", "folder": DIR, "as_of": [n]}, or with "error"
     {"op": "grow", "version": n, "bundle": FILE, "since": {...}}
                                              become another version of the program, answered by
                                              {"event": "grown", "version": n} or
@@ -36,6 +39,7 @@ import signal
 import stat
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -44,6 +48,7 @@ from typing import Any, cast
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
+from ghcm.runtime.data.columns import columns_of
 from ghcm.runtime.jobs.store import Store, open_store
 from ghcm.runtime.parent_death import end_with_parent
 from ghcm.runtime.pubsub.connections import Connections
@@ -66,11 +71,19 @@ class _Upgrade:
     since: Since
 
 
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """The request to write named tables, by unit and name, into a folder."""
+
+    tables: Sequence[tuple[str, str]]
+    folder: Path
+
+
 class _Process:
     """The control of one engine from the main thread; `events` wakes it."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
-        self.events: SimpleQueue[str | _Upgrade] = SimpleQueue()
+        self.events: SimpleQueue[str | _Upgrade | _Look] = SimpleQueue()
         self._arguments = arguments
         self._commits = 0
         self._last: object = None
@@ -140,6 +153,8 @@ class _Process:
                     return 0
                 case _Upgrade():
                     self._upgrade(engine, store, event)
+                case _Look():
+                    self._look(engine, event)
                 case "abandoned":
                     _log.warning("the parent has ended: ending too")
                     return 1
@@ -160,6 +175,21 @@ class _Process:
         else:
             _log.info("version %d from now on", request.version)
             self._say("grown", version=request.version)
+
+    def _look(self, engine: Engine, request: _Look) -> None:
+        """Write tables, or say why not."""
+        folder = str(request.folder)
+        try:
+            found = engine.tables(request.tables)
+            for at, table in enumerate(found):
+                types = [(field.name, field.type) for field in table.columns.fields]
+                columns_of(table.rows, types).write_ipc(request.folder / f"{at}.arrow")
+        except Exception as error:  # whoever asked is told; the engine goes on
+            refused = GhcmError("live tables cannot be written", code="GHCM-790", detail=f"{error}.")
+            refused = error if isinstance(error, GhcmError) else refused
+            self._say("tables", folder=folder, error=refused.document())
+        else:
+            self._say("tables", folder=folder, as_of=[table.as_of for table in found])
 
     def _report(self, engine: Engine) -> None:
         """Say what has changed since the last report."""
@@ -205,7 +235,7 @@ class _Process:
         Thread(target=read, name="ghcm-control", daemon=True).start()
 
 
-def _request(line: str) -> str | _Upgrade | None:
+def _request(line: str) -> str | _Upgrade | _Look | None:
     try:
         found = json.loads(line)
     except ValueError:
@@ -214,6 +244,8 @@ def _request(line: str) -> str | _Upgrade | None:
     op = request.get("op")
     if op == "grow":
         return _Upgrade(int(request["version"]), Path(request["bundle"]), cast("Since", request["since"]))
+    if op == "tables":
+        return _Look([(str(unit), str(name)) for unit, name in request["tables"]], Path(request["folder"]))
     if op in ("status", "savepoint", "stop", "drain"):
         return str(op)
     _log.warning("a request that is not known: %s", line.strip()[:200])

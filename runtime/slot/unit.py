@@ -9,13 +9,14 @@ snapshots are taken stands in `ghcm.runtime.snapshot.coordinator`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 
 from ghcm.errors import GhcmError, suggest
 from ghcm.runtime.contract import INFINITY, NEVER, Operator, Table
+from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.dead_letter import DeadLetter
 from ghcm.runtime.engine.edge import Edge, Watermark
 from ghcm.runtime.engine.host import Host, Saved, TaskState
@@ -34,6 +35,7 @@ from ghcm.runtime.upgrade import policies, without_policies
 from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Publish
+from ghcm.types import Struct
 
 _log = logging.getLogger(__name__)
 
@@ -252,6 +254,15 @@ def _status(tasklet: AnyTasklet) -> dict[str, object]:
 
 
 @dataclass(frozen=True, slots=True)
+class TableCopy:
+    """A table as it was between two steps; `as_of` a time (microseconds since 1970 UTC)."""
+
+    columns: Struct
+    rows: Sequence[Row]
+    as_of: int
+
+
+@dataclass(frozen=True, slots=True)
 class Tables:
     """The named tables of these units, as responsive units read them. To be asked in the loop's thread, between two
     steps; GhcmError where there is no such unit or table.
@@ -270,6 +281,11 @@ class Tables:
         """The time that a table is as of: where event time says nothing, now."""
         watermark = self._table(unit, task)[1]
         return watermark if NEVER < watermark < INFINITY else now_us()
+
+    def copy(self, unit: str, task: str) -> TableCopy:
+        """All of a table."""
+        rows, as_of = self.pairs(unit, task, None, False), self.watermark(unit, task)
+        return TableCopy(self.runs[unit].unit.task(task).schema, rows, as_of)
 
     def _table(self, unit: str, task: str) -> tuple[Table, int]:
         run = self.runs.get(unit)

@@ -25,7 +25,11 @@ stream watch {
   visits = files("in/*.jsonl", format = json, follow = FOLLOW).as(Visit)
   visits.map(v => Visit { page: v.page, n: 100 // v.n }).to(kept)
   visits.to(latest)
+  sums = visits.map_to_pair(v => (v.page, v.n)).reduce_by_key((a, b) => a + b)
+  sums.to(totals)
 }
+
+sink totals = redis("shop:totals", key = t => t.key, mode = upsert)
 """
 
 
@@ -60,13 +64,27 @@ def lines(daemon: Running, *words: str) -> list[Any]:
 def test_sinks_of_a_running_program(shop: Running) -> None:
     until(lambda: len(lines(shop, "read", "shop", "latest")) == 2, "both pages")
     (found,) = lines(shop, "sinks", "shop")
-    kept, latest = found["sinks"]
+    kept, latest, _ = found["sinks"]
     assert (kept["rows"], latest["rows"], latest["where"]) == (2, 2, "redis shop:latest")
     assert kept["version"] and kept["committed"]
     assert found["dead_letters"] == {"watch": 1}
     assert lines(shop, "read", "shop", "latest", "--where", "n > 1") == [{"page": "/docs", "n": 5}]
     joined = "select kept.n as share, latest.n from kept join latest using (page) order by 1"
     assert lines(shop, "sql", joined) == [{"share": 20, "n": 5}, {"share": 100, "n": 1}]
+
+
+def test_live_tables_of_a_running_program(shop: Running) -> None:
+    until(lambda: len(lines(shop, "read", "shop", "latest")) == 2, "both pages")
+    query = "select key, value, latest.n from watch.sums join latest on key = page order by key"
+    asked = shop.cli("sql", query, "--csv")
+    assert asked.stdout.splitlines() == ["key,value,n", "/,1,1", "/docs,5,5"]
+    assert asked.stderr.startswith("watch.sums is as of 20")
+    visit(shop.folder, "b", ("/new", 7), ("/docs", 2))
+    until(lambda: len(lines(shop, "sql", "from watch.sums")) == 3, "the new page")
+    assert lines(shop, "sql", 'select value from "watch"."sums" where key = \'/docs\'') == [{"value": 7}]
+    shop.cli("stop", "shop")
+    gone = shop.cli("sql", "from watch.sums")
+    assert (gone.returncode, "GHCM-744" in gone.stderr) == (1, True)
 
 
 def test_keyed_rows_are_followed_as_they_change(shop: Running) -> None:
@@ -111,3 +129,5 @@ def test_dead_letters_outlive_their_run(tmp_path: Path) -> None:
     assert len(ghcm("read", "shop", "kept", "--csv", cwd=tmp_path).stdout.splitlines()) == 1 + 3 * 2
     gone = ghcm("read", "shop", "latest", cwd=tmp_path)
     assert (gone.returncode, "GHCM-720" in gone.stderr) == (1, True)
+    gone = ghcm("sql", "from watch.sums", cwd=tmp_path)
+    assert (gone.returncode, "GHCM-747" in gone.stderr) == (1, True)

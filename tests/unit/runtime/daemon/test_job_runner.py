@@ -1,12 +1,15 @@
 """A job that becomes another version while other things happen to it."""
 
 import asyncio
+import os
+import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.child import Command
 from ghcm.runtime.daemon.job_runner import JobRunner, JobServices
 from ghcm.runtime.jobs.store import JobState, Store, open_store
@@ -24,11 +27,30 @@ def store(tmp_path: Path) -> Iterator[Store]:
     store.close()
 
 
-def runner(store: Store, base: Path) -> JobRunner:
-    """Of a program without stream units, so that it has no engine process."""
+def runner(store: Store, base: Path, program: Program = BATCHES, *words: str) -> JobRunner:
+    """Of a program without stream units, so that it has no engine process, or with these `words` as one."""
     job = store.jobs.submit("work-1", "work", "work.ghcm")
     around = JobServices(store, lambda _: None, lambda _, __: None, 5, lambda _: None)
-    return JobRunner(job, BATCHES, Command("engine", ["/nothing"], base / "engine.log"), around)
+    return JobRunner(job, program, Command("engine", words or ["/nothing"], base / "engine.log"), around)
+
+
+def test_whoever_asks_an_engine_that_ends_is_told(store: Store, tmp_path: Path) -> None:
+    async def scene() -> None:
+        asked = runner(store, tmp_path, GROWN, "sleep", "60")
+        assert asked.child is not None
+        with pytest.raises(GhcmError, match="has no engine that runs"):
+            await asked.look([("ask", "sums")], "/x")
+        asked.start()
+        while (pid := asked.child.pid) is None:
+            await asyncio.sleep(0.01)
+        look = asyncio.create_task(asked.look([("ask", "sums")], "/x"))
+        await asyncio.sleep(0)
+        os.kill(pid, signal.SIGKILL)
+        with pytest.raises(GhcmError, match="the engine ended before it answered"):
+            await asyncio.wait_for(look, 20)
+        await asked.stop(reason="by request")
+
+    asyncio.run(scene())
 
 
 def test_a_job_that_was_stopped_starts_no_engine_for_a_version_that_is_read_late(store: Store, tmp_path: Path) -> None:
