@@ -21,9 +21,10 @@ from ghcm.spg.graph import Program
 
 @dataclass(frozen=True, slots=True)
 class LastRun:
-    """The job that was the last of a program, if there was one, and its daemon."""
+    """The job that was the last of a program, if there was one, its bundle, and its daemon."""
 
     job: str | None
+    bundle: Path | None
     control: Control
 
 
@@ -39,11 +40,13 @@ def known(name: str | None, state: Path | None) -> tuple[Program, Connections, L
                 ran += [(job, at) for job in store.jobs.find()]
     ran.sort(key=lambda each: each[0].submitted)
     wanted, at, base, last = program.name if program else name, StateDirectory(settings.state), Path(), None
+    bundle: Path | None = None
     names = {job.program for job, _ in ran}
     wanted = next(iter(names)) if wanted is None and len(names) == 1 else wanted
     for job, at in [each for each in ran if wanted in (each[0].program, each[0].id)][-1:]:
         base, last = Path(at.base(job.id).read_text(encoding="utf-8")), job.id
-        program = program or Bundle.open(at.bundle(job.id, job.version)).program
+        bundle = at.bundle(job.id, job.version)
+        program = program or Bundle.open(bundle).program
     if program is None:
         hint = suggest(name or "", names) or "name a program that has run, or its file; --state names another state."
         detail = f'In "{settings.state}" there are {listed(sorted(names))}.'
@@ -51,8 +54,8 @@ def known(name: str | None, state: Path | None) -> tuple[Program, Connections, L
         raise GhcmError(message, code="GHCM-605", detail=detail, hint=hint)
     control = Control(at.control)
     served = str(control.ask("status")["redis"]) if control.listening() else None
-    connections = Connections(base, served or settings.redis_url, patience=5.0, sql=settings.sql)
-    return program, connections, LastRun(last, control)
+    connections = Connections(base, served or settings.redis_url, settings.kafka, patience=5.0, sql=settings.sql)
+    return program, connections, LastRun(last, bundle, control)
 
 
 def dead_letters(program: Program, state: Path | None, unit: str | None = None) -> list[Path]:

@@ -9,8 +9,11 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
     from duckdb import DuckDBPyConnection
 
+    from ghcm.cli.known import LastRun
     from ghcm.runtime.data.columns import Row
     from ghcm.runtime.pubsub.connections import Connections
     from ghcm.spg.graph import Sink
@@ -42,6 +46,7 @@ Query = Annotated[str, typer.Argument(metavar="QUERY", help='As in "select dst, 
 OfUnit = Annotated[str | None, typer.Option("--unit", metavar="UNIT", help="Of this unit only.")]
 OfReason = Annotated[str | None, typer.Option("--reason", metavar="REASON", help="Of this reason only.")]
 Each = Annotated[bool, typer.Option("--all", "-a", help="Each record by itself, the latest first.")]
+Replay = Annotated[bool, typer.Option("--replay", help="Have them run through the program as it is now.")]
 Clear = Annotated[bool, typer.Option("--clear", help="Show no more those that are there now.")]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -252,25 +257,31 @@ def dead(  # noqa: PLR0913, PLR0917 - the options of a look, by name
     all: Each = False,
     limit: Limit = None,
     clear: Clear = False,
+    replay: Replay = False,
     csv: Csv = False,
     state: State = None,
     json: Json = False,
 ) -> None:
     """Show the records of a program that failed, by reason and place, with the first of them.
 
-    They stay until --clear; those of ghcm run for a hundred runs that had any.
+    They stay until --clear, or --replay after a fix; those of ghcm run for a hundred runs that had any.
     """
     from ghcm.cli.known import dead_letters, known
     from ghcm.functions import Failure
     from ghcm.runtime.sinks import kept_letters
 
-    found, _, _ = known(program, state)
+    found, connections, run = known(program, state)
     _check("unit", unit, [each.name for each in found.units])
     _check("reason", reason, [each.value for each in Failure])
     tables = dead_letters(found, state, unit)
+    if (clear or replay) and (reason is not None or (clear and replay)):
+        what = "either cleared or replayed" if clear and replay else "cleared and replayed by unit"
+        raise GhcmError(f"dead letters are {what}", code="GHCM-605", hint="leave one of the options out.")
+    if replay:
+        done, names = _replay(program, tables, connections, run, state), ("unit", "task", "replayed", "failed", "why")
+        terminal.rows(names, done, "no records have failed", json=json, csv=csv)
+        return
     if clear:
-        if reason is not None:
-            raise GhcmError("dead letters are cleared by unit", code="GHCM-605", hint="leave --reason out.")
         count = kept_letters.clear(tables)
         terminal.answer({"cleared": count}, f"cleared: {count:,}", json=json)
         return
@@ -281,6 +292,26 @@ def dead(  # noqa: PLR0913, PLR0917 - the options of a look, by name
     terminal.rows(list(rows[0]) if rows else (), shown, "no records have failed", json=json, csv=csv)
     if len(shown) < len(rows):
         terminal.note(f"there are {len(rows):,}: --limit shows more")
+
+
+def _replay(
+    program: str, tables: list[Path], connections: Connections, run: LastRun, state: Path | None
+) -> list[dict[str, object]]:
+    """Replay dead letters: what came of them, by unit and task."""
+    from ghcm import driver
+    from ghcm.cli.programs import is_bundle
+    from ghcm.cli.replay import replay
+    from ghcm.runtime.bundle import Bundle
+    from ghcm.runtime.settings import load_settings
+
+    path = Path(program)
+    with TemporaryDirectory(prefix="ghcm-") as folder:
+        if path.suffix in (".istream", ".py"):
+            path = driver.build(path, Path(folder, "fixed.ghcm"))
+        elif not is_bundle(path) and run.bundle is not None:
+            path = run.bundle
+        root = load_settings({"state": state}).state
+        return [asdict(each) for each in replay(Bundle.open(path), tables, connections, root)]
 
 
 def _check(what: str, given: str | None, there: list[str]) -> None:

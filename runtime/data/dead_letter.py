@@ -19,6 +19,10 @@ DEAD_LETTER = Struct(
 """The record of a dead-letter table."""
 
 
+LONGEST = 16_384
+"""Characters of a raw text that a dead letter holds."""
+
+
 def table_of(folder: Path) -> Sink:
     """The dead-letter table in a folder, as the sink that it is."""
     connector = Files(str(folder.absolute()), Format("json"))

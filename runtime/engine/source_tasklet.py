@@ -5,7 +5,7 @@ snapshot.
 from collections.abc import Callable, Sequence
 
 from ghcm.functions import Failure
-from ghcm.runtime.data.dead_letter import DeadLetter
+from ghcm.runtime.data.dead_letter import LONGEST, DeadLetter
 from ghcm.runtime.engine.edge import Barrier, Edge, End, Partitions
 from ghcm.runtime.engine.host import Host, Saved
 from ghcm.runtime.engine.scheduler import Progress, Timer
@@ -14,8 +14,6 @@ from ghcm.runtime.sources.source import Source
 from ghcm.spg.graph import Task
 
 _ROWS = 8192
-_LONGEST = 16_384
-"""Characters of a raw text that a dead letter holds."""
 
 
 class SourceTasklet(UnitTasklet):
@@ -103,7 +101,7 @@ class SourceTasklet(UnitTasklet):
 
     def _dead(self, reason: Failure, detail: str, text: str) -> None:
         self._host.mark_dirty()
-        self.outbox.dead(DeadLetter(self._unit, self.name, reason, detail, text[:_LONGEST], self._origin))
+        self.outbox.dead(DeadLetter(self._unit, self.name, reason, detail, text[:LONGEST], self._origin))
 
     def _wait(self) -> Progress:
         due = self.source.due

@@ -1,14 +1,18 @@
 """The dead letters that are kept, as people look at them: counted, one by one or by reason and place, and cleared.
 
-A table of them stands in `<folder>/<program>/<unit>`; `.<unit>.cleared` beside it says since when its letters count.
+A table of them stands in `<folder>/<program>/<unit>`; `.<unit>.cleared` beside it says since when its letters count,
+and `.<unit>.replayed` until when those of a task do not, because they have run through the program again.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from ghcm.runtime.data.dead_letter import DEAD_LETTER, table_of
+from ghcm.durable import flush
+from ghcm.functions import Failure
+from ghcm.runtime.data.dead_letter import DEAD_LETTER, LONGEST, table_of
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import now_us
 from ghcm.runtime.sinks.backend import Commit
@@ -26,19 +30,52 @@ def counts(found: Iterable[Path]) -> dict[str, int]:
     """How many letters the tables have, by unit."""
     counted: dict[str, int] = {}
     for table in found:
-        if rows := sum(each.rows for each in _commits(table) if each.time > _cleared(table)):
+        if _replayed(table):
+            rows = sum(1 for _ in waiting(table))
+        else:
+            rows = sum(each.rows for each in _commits(table) if each.time > _cleared(table))
+        if rows:
             counted[table.name] = counted.get(table.name, 0) + rows
     return counted
 
 
 def letters(table: Path) -> Iterator[dict[str, Any]]:
     """The letters of a table as JSON, in order; `time` is that of their commit (microseconds since 1970 UTC)."""
-    commits, since = _commits(table), _cleared(table)
+    return ({**letter, "time": commit.time} for commit, letter in waiting(table))
+
+
+def waiting(table: Path, *, whole: bool = False) -> Iterator[tuple[Commit, dict[str, str]]]:
+    """The letters of a table that were neither cleared nor replayed, in order, with their commits; or of them those
+    whose input is `whole`.
+    """
+    commits, since, replayed = _commits(table), _cleared(table), _replayed(table)
     rows = read(table_of(table), Connections(table), version=commits[-1].version) if commits else iter(())
     for commit in commits:
         for row in islice(rows, commit.rows):
-            if commit.time > since:
-                yield {**dict(zip(DEAD_LETTER.names, row, strict=True)), "time": commit.time}
+            letter = cast("dict[str, str]", dict(zip(DEAD_LETTER.names, row, strict=True)))
+            told = _is_whole(letter)
+            gone = commit.time <= since or (told and commit.time <= replayed.get(letter["task"], 0))
+            if not gone and (told or not whole):
+                yield commit, letter
+
+
+def _is_whole(letter: Mapping[str, str]) -> bool:
+    """Whether the input is as it was: long texts are cut off, and what is no UTF-8 is replaced."""
+    raw = letter["reason"] == Failure.BAD_RECORD.value
+    return not raw or (len(letter["input"]) < LONGEST and not letter["detail"].endswith("the text is not UTF-8"))
+
+
+def mark_replayed(table: Path, task: str, until: Mapping[str, int]) -> None:
+    """Show the letters of a task no more that were committed until one of these versions: `until` has their times."""
+    times = [until[commit.version] for commit in _commits(table) if commit.version in until]
+    replayed = _replayed(table)
+    if times and max(times) > replayed.get(task, 0):
+        mark = table.with_name(f".{table.name}.replayed")
+        fresh = mark.with_suffix(".new")
+        with fresh.open("w", encoding="utf-8") as file:
+            json.dump({**replayed, task: max(times)}, file)
+            flush(file)
+        fresh.rename(mark)
 
 
 def shown(found: Sequence[Path], reason: str | None = None, *, each: bool = False) -> list[dict[str, Any]]:
@@ -74,6 +111,11 @@ def _commits(table: Path) -> list[Commit]:
 
 def _mark(table: Path) -> Path:
     return table.with_name(f".{table.name}.cleared")
+
+
+def _replayed(table: Path) -> dict[str, int]:
+    mark = table.with_name(f".{table.name}.replayed")
+    return cast("dict[str, int]", json.loads(mark.read_text(encoding="utf-8"))) if mark.is_file() else {}
 
 
 def _cleared(table: Path) -> int:
