@@ -1,6 +1,7 @@
 """What every test may ask for: shared data, a private Redis, golden files."""
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NoReturn
@@ -13,6 +14,10 @@ from tests.postgres_server import PostgresServer, new_database, shared_postgres,
 from tests.redis_server import RedisServer, shared_server, stop_shared_server
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# Tests start a thousand processes. Where the environment wants no bytecode kept, each would compile all modules anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 settings.register_profile(
     "untimed",

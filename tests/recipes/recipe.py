@@ -89,5 +89,5 @@ def read(name: str) -> Recipe:
 def copy_tree(to: Path) -> Path:
     """A copy of what the product and its tests consist of, with the links between them."""
     for folder in COPIED:
-        shutil.copytree(ROOT / folder, to / folder, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / folder, to / folder, symlinks=True)
     return to
