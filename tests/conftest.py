@@ -18,6 +18,9 @@ ROOT = Path(__file__).resolve().parent.parent
 # Tests start a thousand processes. Where the environment wants no bytecode kept, each would compile all modules anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# They start Spark two dozen times, each for a few jobs over a dozen records: what the second compiler of Java makes
+# faster never pays, nor do threads that collect garbage.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 settings.register_profile(
     "untimed",

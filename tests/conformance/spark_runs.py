@@ -33,7 +33,6 @@ def start_spark() -> SparkSession:
     """A session as the driver has it."""
     options = {
         "spark.driver.memory": "4g",
-        # Hundreds of jobs over a dozen records each: what the second compiler of Java makes faster never pays.
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
