@@ -7,9 +7,11 @@ import uuid
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from confluent_kafka import Producer
 
+from ghcm.formats.messages import Message
 from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka
 from ghcm.runtime.pubsub.services import service_addresses, start_services, stop_services
 
@@ -46,7 +48,7 @@ def brokers() -> Brokers:
     return Brokers(kafka(), 30.0)
 
 
-def new_topic(*partitions: Sequence[bytes | None], name: str = "") -> str:
+def new_topic(*partitions: Sequence[Message | bytes | None], name: str = "") -> str:
     """A topic of these messages by partition."""
     topic = name or f"data-{uuid.uuid4().hex}"
     with brokers().admin() as admin:
@@ -55,8 +57,8 @@ def new_topic(*partitions: Sequence[bytes | None], name: str = "") -> str:
     return topic
 
 
-def send(topic: str, *partitions: Sequence[bytes | None], bootstrap: str = "") -> None:
-    """Add messages to a topic by partition."""
+def send(topic: str, *partitions: Sequence[Message | bytes | None], bootstrap: str = "") -> None:
+    """Add messages, or values of some, to a topic by partition."""
     producer = Producer({"bootstrap.servers": bootstrap or kafka().bootstrap, "linger.ms": 5})
     failed: list[str] = []
 
@@ -66,7 +68,10 @@ def send(topic: str, *partitions: Sequence[bytes | None], bootstrap: str = "") -
 
     for partition, messages in enumerate(partitions):
         for message in messages:
-            producer.produce(topic, message, partition=partition, on_delivery=done)
+            given = message if isinstance(message, Message) else Message(message)
+            more: dict[str, Any] = {"headers": list(given.headers)} if given.headers else {}
+            more |= {"timestamp": given.time_ms} if given.time_ms >= 0 else {}
+            producer.produce(topic, given.value, given.key, partition=partition, on_delivery=done, **more)
             producer.poll(0)
     assert producer.flush(60) == 0
     assert failed == []

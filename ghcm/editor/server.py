@@ -10,7 +10,6 @@ import logging
 from bisect import bisect_right
 from collections.abc import Callable
 from itertools import accumulate
-from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 from lsprotocol import types as lsp
@@ -44,7 +43,7 @@ class Session:
         text = self.server.workspace.get_text_document(uri)
         document = self.open.get(uri)
         if document is None:
-            document = self.open[uri] = Document(Path(unquote(urlparse(uri).path)).name)
+            document = self.open[uri] = Document(unquote(urlparse(uri).path))
             document.change(text.source)
             # The trees stay until they change: a search for garbage that walks through them would hold up an answer.
             gc.collect()

@@ -80,13 +80,16 @@ class Flow:
 
 @dataclass(frozen=True, slots=True)
 class RawSource:
-    """A source before its records have a type: a connector, or the rows of `memory` as they are written."""
+    """A source before its records have a type: a connector, or the rows of `memory` as they are written; `given`: its
+    arguments, where there may be more to say of them.
+    """
 
     word: str
     connector: Connector | None
     rows: tuple[ast.Expr, ...]
     bounded: bool
     span: Span | None
+    given: Given | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """What begins a pipeline and where it ends, what is read of sinks and tables, and names."""
 
+from ghcm.formats.messages import PARTS
 from ghcm.functions import Failure
 from ghcm.operators.operator import ALL, Argument, Operator, Role, option
 from ghcm.support import Never, NotYet
@@ -8,7 +9,7 @@ from ghcm.types import Shape
 _SPARK_UNBOUNDED = Never("a batch job cannot read input that never ends")
 _LINES = ("json", "csv", "tsv", "zeek", "eve", "text")
 _FORMAT = option("format", "name", *_LINES)
-_MESSAGE_FORMAT = option("format", "name", "json", "csv", "tsv", "eve", "text")
+_MESSAGE_FORMAT = option("format", "name", "json", "csv", "tsv", "eve", "text", "raw", "avro")
 _FILE_FORMAT = option("format", "name", *_LINES, "parquet", "arrow")
 _COMPRESSION = option("compression", "name", "gzip", "zstd", "none")
 _CLOCK = option("clock", "name", "restarts", "continues")
@@ -165,25 +166,35 @@ SOURCES = (
         role=Role.SOURCE,
         takes=(),
         arguments=(
-            Argument("topic", "string"),
+            Argument("topic", "string", required=False),
+            option("pattern", "string"),
             _MESSAGE_FORMAT,
             option("separator", "string"),
-            option("start", "time", "earliest", "latest"),
+            option("schema", "string"),
+            option("schema_id", "int"),
+            option("start", "time or offsets", "earliest", "latest"),
             option("until", "name", "latest"),
             option("lost", "name", "fail", "earliest"),
+            *(option(word, "field") for word in PARTS),
         ),
         gives="raw records, unbounded without until; text gives Stream<Line>",
         meaning=(
-            "the messages of a topic, each of which is one record: a JSON object; cells of CSV in the order of the "
-            "fields, without a header; or a text, of which Line has topic and partition as file and the offset as "
-            "number. One that is none, or has no value, is a dead letter with its offset. Reading begins with the "
-            "earliest messages that are there, with those that come from now on (start = latest), or with those of "
-            "a time; until = latest ends with those that are there when it begins. Positions are part of snapshots: "
-            "a restart goes on where it was, whatever consumer groups say. Each partition of the topic has its own "
-            "event time (event_time has idle for those of which nothing comes); partitions that are added later are "
-            "read from their beginning, and their event time begins where that of the others is. Where the topic no "
-            "longer holds the message that comes next, the unit fails, or (lost = earliest) goes on with the oldest "
-            "that is there and says so in the log; messages of transactions count once they are committed"
+            "the messages of a topic, or of all topics whose whole names match a pattern, each of which is one "
+            "record: a JSON object; cells of CSV in the order of the fields, without a header; Avro, written with the "
+            "schema of a file (schema = 'visit.avsc') and, where schema_id is said, behind the header of a registry "
+            "in which the schema has this number; the value as it is (raw), in the one field that is left for it; or "
+            "a text, of which Line has topic and partition as file and the offset as number. A field that is named "
+            "for it (key = user) holds the key, the timestamp, the headers, the topic (origin), the partition or the "
+            "offset of the message, and nothing of its value. A message that is no record, has no value, or lacks "
+            "what a field needs is a dead letter with its offset. Reading begins with the earliest messages that are "
+            "there, with those that come from now on (start = latest), with those of a time, or at the offsets that "
+            "are said of partitions (start = [(0, 1200), (1, 900)]); until = latest ends with those that are there "
+            "when it begins. Positions are part of snapshots: a restart goes on where it was, whatever consumer "
+            "groups say. Each partition of a topic has its own event time (event_time has idle for those of which "
+            "nothing comes); partitions, and topics that match, which are added later are read from their beginning, "
+            "and their event time begins where that of the others is. Where a topic no longer holds the message that "
+            "comes next, the unit fails, or (lost = earliest) goes on with the oldest that is there and says so in "
+            "the log; messages of transactions count once they are committed"
         ),
         exchange="none",
         stateful=True,

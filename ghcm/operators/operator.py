@@ -31,7 +31,18 @@ class Role(Enum):
 
 
 _Written: TypeAlias = Literal[
-    "bool", "int", "float", "string", "time", "duration", "int or duration", "int or time", "name", "any"
+    "bool",
+    "int",
+    "float",
+    "string",
+    "time",
+    "duration",
+    "int or duration",
+    "int or time",
+    "time or offsets",
+    "name",
+    "field",
+    "any",
 ]
 _Named: TypeAlias = Literal["lambda1", "lambda2", "aggregate", "window", "collection", "record", "rows", "sink", "call"]
 Kind: TypeAlias = _Written | _Named

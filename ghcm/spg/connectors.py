@@ -27,7 +27,8 @@ class Mode(Enum):
 class Format:
     """How records stand in a source or file sink. `name`: json (one object a line), csv (RFC 4180, header line names
     the columns), zeek (Zeek's logs with `#` headers), text (a record `Line`); of files also parquet and arrow (IPC,
-    file or stream).
+    file or stream); of messages also raw (the one field that holds the value)
+    and avro.
 
     `separator` is csv's.
     """
@@ -169,10 +170,14 @@ class Generate:
 
 @dataclass(frozen=True, slots=True)
 class Kafka:
-    """A topic: source or cache. A message is a record; CSV has the fields in their order and no header.
+    """A topic, or all whose names match a pattern whole: source or cache; the other one is empty. A message is a
+    record; CSV has the fields in their order and no header.
 
-    `start`: the "earliest" or "latest" records; those of `start_us` and later where that is said. `ends`: with
-    what is there at first. `lost`: "fail" where the next record is gone, or go on with the "earliest" there is.
+    `start`: the "earliest" or "latest" records; those of `start_us` and later where that is said; the "earliest" but
+    in partitions of which `offsets` say another. `ends`: with what is there at first. `lost`: "fail" where the next
+    record is gone, or go on with the "earliest" there is. `fields`: which parts of messages are fields of the record,
+    each a word of `ghcm.formats.messages` and a name. `schema`: with which values were written in Avro, as JSON;
+    `schema_id`: what it is in a schema registry, where values have its header.
     """
 
     word: ClassVar[str] = "kafka"
@@ -183,11 +188,16 @@ class Kafka:
     start_us: int | None = None
     ends: bool = False
     lost: str = "fail"
+    fields: tuple[tuple[str, str], ...] = ()
+    pattern: str = ""
+    offsets: tuple[tuple[int, int], ...] = ()
+    schema: str = ""
+    schema_id: int | None = None
 
     @property
     def address(self) -> Address:
         """See `Address`."""
-        return "kafka", self.topic
+        return "kafka", self.topic or self.pattern
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,5 @@
-"""The messages of a topic into batches, by whole blocks: the decoders of lines take as lines what stood in messages.
+"""The messages of a topic into batches, by whole blocks: the decoders of lines take as lines what stood in messages,
+and fields that hold more of messages than their values are columns beside.
 
 A block counts as decoded if each of its messages was one line and gave one record or one dead letter. Otherwise it is
 halved until a message stands alone: one that is blank, holds a line break, an open quote or two records moves none of
@@ -7,102 +8,143 @@ its neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import repeat
-from typing import cast
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import compress, repeat
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import polars as pl
 
-from ghcm.functions import Failure
+from ghcm.formats.messages import value_of
 from ghcm.runtime.data.batch import Batch
-from ghcm.runtime.data.columns import Row
+from ghcm.runtime.data.columns import Row, series
 from ghcm.runtime.formats.chunks import BadRecord, Chunk, Letters
 from ghcm.runtime.formats.decoder import open_decoder
-from ghcm.spg.connectors import Format
+from ghcm.runtime.formats.message_parts import part_column
+from ghcm.spg.connectors import Kafka
 from ghcm.types import Struct
 
+if TYPE_CHECKING:
+    from ghcm.runtime.formats.avro import AvroValues
+
 _COLUMNAR_FROM = 256
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Messages of one partition in order, with their offsets. `place`: what dead letters call the partition."""
+    """Messages of one partition in order, with their offsets. `place`: what dead letters call the partition. `parts`:
+    what else is asked for of each message, by its word.
+    """
 
-    values: Sequence[bytes]
+    values: Sequence[bytes | None]
     offsets: Sequence[int]
     place: str
     partition: str
+    parts: Mapping[str, Sequence[Any]] = field(default_factory=dict[str, Sequence[Any]])
 
-    def part(self, start: int, stop: int) -> Block:
-        """Those messages of it."""
+    def slice(self, start: int, stop: int) -> Block:
+        """Those messages of it, without what else there is of them."""
         return Block(self.values[start:stop], self.offsets[start:stop], self.place, self.partition)
 
 
 class Messages:
-    """Decodes blocks of messages of a format into records of this schema."""
+    """Decodes blocks of messages into records of this schema, in the format and with the fields of a connector."""
 
-    def __init__(self, format_: Format, schema: Struct) -> None:
+    def __init__(self, connector: Kafka, schema: Struct) -> None:
         self._schema = schema
-        self._name = format_.name
-        self._decoder = open_decoder(format_, schema)
+        self._value = value_of(connector.fields, schema)
+        self._name = connector.format.name
+        held = [*connector.fields, *(("value", name) for name in self._value.names if self._name == "raw")]
+        self._columns = [part_column(word, schema.fields[schema.index(name)]) for word, name in held]
+        self._decoder = open_decoder(connector.format, self._value)
+        self._avro: AvroValues | None = None
         if self._name == "csv":
-            self._decoder.begin([field.path or field.name for field in schema.fields])
+            self._decoder.begin([field.path or field.name for field in self._value.fields])
+        elif self._name == "avro":
+            from ghcm.runtime.formats.avro import AvroValues  # few programs need its library
 
-    def decode(
-        self, values: Sequence[bytes | None], offsets: Sequence[int], place: str, partition: str, letters: Letters
-    ) -> Batch:
-        """The records of messages of one partition, whose batch has that `partition`; `place` as in `Block`."""
-        if None in values:
-            pairs = list(zip(offsets, values, strict=True))
-            for offset in [offset for offset, value in pairs if value is None]:
-                letters(BadRecord, f"{place}:{offset}: the message has no value", "")
-            offsets = [offset for offset, value in pairs if value is not None]
-            values = [value for value in values if value is not None]
-        block = Block(cast("Sequence[bytes]", values), offsets, place, partition)
+            self._avro = AvroValues(connector.schema, connector.schema_id, self._value)
+
+    def decode(self, block: Block, letters: Letters) -> Batch:
+        """The records of the messages."""
+        dead, parts = _Dead(block, letters), {**block.parts, "value": block.values}
+        columns = {
+            column.field.name: column.values(parts[column.word], lambda at, why: dead.add(block.offsets[at], why))
+            for column in self._columns
+        }
+        if self._name == "raw":
+            made = [dead.others(columns[name]) for name in self._schema.names]
+            return _batch(self._schema, made, block.partition)
+        if None in block.values:
+            for offset, value in zip(block.offsets, block.values, strict=True):
+                if value is None:
+                    dead.add(offset, "the message has no value")
+        rest = replace(block, values=dead.others(block.values), offsets=dead.others(block.offsets))
+        batch = self._values(rest, dead)
+        if not columns:
+            return batch
+        return self._joined(batch, {name: dead.others(column) for name, column in columns.items()})
+
+    def _joined(self, batch: Batch, columns: Mapping[str, Sequence[object]]) -> Batch:
+        """What values hold, with the columns beside."""
+        if batch.columnar:
+            made = [series(name, columns[name], self._schema.fields[self._schema.index(name)].type) for name in columns]
+            frame = batch.frame().with_columns(made)
+            return Batch.from_frame(self._schema, frame, partition=batch.partition)
+        held = dict(zip(self._value.names, zip(*batch.rows(), strict=True), strict=True)) if len(batch) else {}
+        rows = list(zip(*({**held, **columns}[name] for name in self._schema.names), strict=True)) if held else []
+        return Batch.from_rows(self._schema, rows, partition=batch.partition)
+
+    def _values(self, block: Block, dead: _Dead) -> Batch:
         if self._name == "text":
-            return self._texts(block, letters)
-        batches = list(self._parts(block, letters)) if block.values else []
-        return Batch.concat(batches) if batches else Batch.from_rows(self._schema, (), partition=partition)
+            return self._texts(block, dead)
+        batches = list(self._parts(block, dead)) if block.values else []
+        return Batch.concat(batches) if batches else Batch.from_rows(self._value, (), partition=block.partition)
 
-    def _parts(self, block: Block, letters: Letters) -> Iterator[Batch]:
-        found, size = self._whole(block, letters), len(block.values)
-        if found is not None:
-            yield found
-        elif size == 1:
-            detail = f"{block.place}:{block.offsets[0]}: the message is not one record"
-            letters(BadRecord, detail, _text(block.values[0]))
-        else:
-            yield from self._parts(block.part(0, size // 2), letters)
-            yield from self._parts(block.part(size // 2, size), letters)
+    def _parts(self, block: Block, dead: _Dead) -> Iterator[Batch]:
+        size = len(block.values)
+        try:
+            yield self._whole(block, dead)
+        except _NotOne as error:
+            if size == 1:
+                dead.add(block.offsets[0], str(error))
+                return
+            yield from self._parts(block.slice(0, size // 2), dead)
+            yield from self._parts(block.slice(size // 2, size), dead)
 
-    def _whole(self, block: Block, letters: Letters) -> Batch | None:
-        """The records of a block; None where not every message has given one thing."""
-        size, data = len(block.values), b"\n".join(block.values)
+    def _whole(self, block: Block, dead: _Dead) -> Batch:
+        """The records of a block; _NotOne where not every message has given one thing."""
+        values = cast("Sequence[bytes]", block.values)
+        if self._avro is not None:
+            try:
+                return _batch(self._value, self._avro.columns(values), block.partition)
+            except ValueError as error:
+                raise _NotOne(str(error)) from error
+        size, data = len(values), b"\n".join(values)
         if self._name == "json" and data.count(b"\n") >= size:
             # Both are blanks between the parts of an object, and neither may stand in a text.
-            data = b"\n".join([value.replace(b"\n", b"\r") for value in block.values])
+            data = b"\n".join([value.replace(b"\n", b"\r") for value in values])
         if size > 1 and data.count(b"\n") >= size:
-            return None
-        failed: list[tuple[Failure, str]] = []
-
-        def note(reason: Failure, detail: str, text: str) -> None:
-            failed.append((reason, detail))
-
-        batch, _, _ = self._decoder.decode(Chunk(data, "", 1, block.partition, last=True), note)
+            raise _NotOne
+        failed: list[str] = []
+        chunk = Chunk(data, "", 1, block.partition, last=True)
+        batch, _, _ = self._decoder.decode(chunk, lambda _, detail, __: failed.append(detail))
         if len(batch) + len(failed) != size:
-            return None
-        for reason, detail in failed:
+            raise _NotOne
+        for detail in failed:
             _, number, why = detail.split(":", 2)
-            index = int(number) - 1 if size > 1 else 0
-            letters(reason, f"{block.place}:{block.offsets[index]}:{why}", _text(block.values[index]))
+            dead.add(block.offsets[int(number) - 1 if size > 1 else 0], why.strip())
         return batch
 
-    def _texts(self, block: Block, letters: Letters) -> Batch:
+    def _texts(self, block: Block, dead: _Dead) -> Batch:
+        values, offsets = cast("Sequence[bytes]", block.values), block.offsets
         try:
-            texts, offsets = list(map(bytes.decode, block.values)), block.offsets
+            texts = list(map(bytes.decode, values))
         except UnicodeDecodeError:
-            texts, offsets = self._readable(block, letters)
+            texts, offsets = self._readable(block, dead)
         if len(texts) < _COLUMNAR_FROM:
             rows: list[Row] = list(zip(texts, repeat(block.place), offsets, strict=False))
             return Batch.from_rows(self._schema, rows, partition=block.partition)
@@ -113,16 +155,50 @@ class Messages:
         return Batch.from_frame(self._schema, frame, partition=block.partition)
 
     @staticmethod
-    def _readable(block: Block, letters: Letters) -> tuple[list[str], list[int]]:
+    def _readable(block: Block, dead: _Dead) -> tuple[list[str], list[int]]:
         """The texts of those messages that are UTF-8."""
         found: list[tuple[str, int]] = []
-        for value, offset in zip(block.values, block.offsets, strict=True):
+        for value, offset in zip(cast("Sequence[bytes]", block.values), block.offsets, strict=True):
             try:
                 found.append((value.decode(), offset))
             except UnicodeDecodeError:
-                letters(BadRecord, f"{block.place}:{offset}: the text is not UTF-8", _text(value))
+                dead.add(offset, "the text is not UTF-8")
         return [text for text, _ in found], [offset for _, offset in found]
 
 
-def _text(value: bytes) -> str:
-    return value.decode("utf-8", "replace")
+def _batch(schema: Struct, columns: Sequence[Sequence[object]], partition: str) -> Batch:
+    """Canonical values in the order of the schema."""
+    if len(columns[0]) < _COLUMNAR_FROM:
+        return Batch.from_rows(schema, list(zip(*columns, strict=True)), partition=partition)
+    pairs = zip(schema.fields, columns, strict=True)
+    frame = pl.DataFrame([series(field.name, column, field.type) for field, column in pairs])
+    return Batch.from_frame(schema, frame, partition=partition)
+
+
+class _NotOne(Exception):
+    """Among the messages is one that is not one record."""
+
+    def __init__(self, why: str = "the message is not one record") -> None:
+        super().__init__(why)
+
+
+class _Dead:
+    """Messages of a block that are no records, each a dead letter once."""
+
+    def __init__(self, block: Block, letters: Letters) -> None:
+        self._block = block
+        self._letters = letters
+        self._offsets: set[int] = set()
+
+    def add(self, offset: int, why: str) -> None:
+        """One more, if it is none yet."""
+        if offset not in self._offsets:
+            self._offsets.add(offset)
+            value = self._block.values[bisect_left(self._block.offsets, offset)]
+            self._letters(BadRecord, f"{self._block.place}:{offset}: {why}", (value or b"").decode("utf-8", "replace"))
+
+    def others(self, column: Sequence[T]) -> Sequence[T]:
+        """What of a column of the block belongs to the other messages."""
+        if not self._offsets:
+            return column
+        return list(compress(column, (offset not in self._offsets for offset in self._block.offsets)))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ghcm.formats.messages import Message
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.sources.files import FilesSource
@@ -84,3 +85,45 @@ def test_the_reference_reads_messages_as_the_engine_does(format_: Format) -> Non
     expected = run(program, "u", inputs={**given, task.id: {f"{topic}/0": b"".join(line + b"\n" for line in lines)}})
     assert [row for batch in batches for row in batch.rows()] == expected.sinks[f"{format_.name}_out"]
     assert sorted(text for _, text in dead) == sorted(each.input for each in expected.dead)
+
+
+SENT = {
+    "by_key": [
+        Message(b'{"page": "/"}', b"ann", 1_700_000_000_000, (("lang", b"de"), ("lang", b"en"))),
+        Message(b'{"page": "/", "seconds": 3}', "\u00fc".encode(), 1_700_000_009_999),
+        Message(b'{"page": "/"}', None, 1_700_000_010_000),
+        Message(b'{"page": "/docs"}', b"\xff", 1_700_000_010_000),
+        Message(b'{"page": "/docs"}', b"bob", 1_700_000_020_000, (("lang", b"\xff"),)),
+        Message(b'{"page": "/docs"}', b"bob", 1_700_000_020_000, (("lang", b"de"),)),
+        Message(b'{"page": "/late"}', b"bob", 1_700_000_000_000),
+        Message(b"junk", b"bob", 1_700_000_020_000),
+        Message(None, b"bob", 1_700_000_020_000),
+    ],
+    "whole": [Message(b"/", b"\xff", -1, (("a", None), ("a", b"\xff"))), Message(b"/", None), Message(b"/,/")],
+}
+"""Messages by the beginning of the names of the tasks that read them."""
+
+
+def test_fields_of_messages_are_those_of_the_reference() -> None:
+    program = program_of("message_fields")
+    unit = program.unit("u")
+    given: dict[str, dict[str, list[Message]]] = {}
+    inputs: dict[str, list[Batch]] = {}
+    unread: list[tuple[str, str, str]] = []
+    for task in unit.tasks:
+        if isinstance(task.op, Source):
+            assert isinstance(task.op.connector, Kafka)
+            messages = SENT[task.id]
+            topic = new_topic([], messages)
+            source = KafkaSource(
+                replace(task.op.connector, topic=topic, ends=True), task.schema, task.id, kafka(), 30.0
+            )
+            batches, dead = drain_batches(source)
+            inputs[task.id] = [batch for batch in batches if len(batch)]
+            unread += [(task.id, "bad_record", text) for _, text in dead]
+            given[task.id] = {f"{topic}/1": messages}
+    expected = run(program, "u", inputs=given)
+    for form in FORMS:
+        found = run_unit(program, unit, form, inputs=inputs)
+        assert differences(program, expected, sinks=found.sinks, dead=[*letters(found.letters), *unread]) == []
+    assert len(expected.sinks["visits"]) == 4

@@ -9,6 +9,7 @@ from typing import assert_never
 
 from ghcm.aggregates import AGGREGATES
 from ghcm.expr import Param
+from ghcm.formats.messages import PARTS
 from ghcm.operators import OPERATORS
 from ghcm.reducers import Aggregate, Builtin, Custom, Fields, Kind, Reducer
 from ghcm.spg.connectors import Files, Format, Generate, Mode, Socket
@@ -56,11 +57,11 @@ ELSEWHERE = {
     ),
     **dict.fromkeys(
         (
-            *(f"kafka format {each}" for each in ("json", "csv", "tsv", "eve", "text")),
+            *(f"kafka format {each}" for each in ("json", "csv", "tsv", "eve", "text", "raw", "avro")),
             *(f"kafka start {each}" for each in ("earliest", "latest")),
             *(f"kafka lost {each}" for each in ("fail", "earliest")),
             "kafka until latest",
-            "kafka separator",
+            *(f"kafka {each}" for each in ("topic", "pattern", "separator", "schema", "schema_id", *PARTS)),
         ),
         "which needs a broker: tests/conformance/test_kafka.py and tests/system/test_kafka_source.py have it",
     ),

@@ -23,7 +23,7 @@ from confluent_kafka.cimpl import NewPartitions
 from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub import services
 from ghcm.runtime.pubsub.kafka_connection import Kafka as Settings
-from ghcm.runtime.sources import kafka as source_module
+from ghcm.runtime.sources import kafka_reading
 from ghcm.runtime.sources.kafka import KafkaSource
 from ghcm.spg.connectors import Format, Kafka
 from ghcm.types import Field, Int, Struct
@@ -64,7 +64,7 @@ stream u {{
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source_module, "_LOOK_S", 0.1)
+    monkeypatch.setattr(kafka_reading, "_LOOK_S", 0.1)
 
 
 # --- where reading begins and goes on --------------------------------------------------------------------------------
@@ -101,8 +101,21 @@ def test_marks_of_transactions_are_no_messages_and_what_is_aborted_never_comes()
 
 def test_a_source_goes_on_behind_a_position() -> None:
     topic = new_topic(lines(*range(100)), lines(*range(100, 200)))
-    assert drained(topic, [[0, 98, 100], [1, 100, 100]]) == [98, 99]
-    assert drained(topic, [[0, 100, 100], [1, 100, 100]]) == []
+    assert drained(topic, [[topic, 0, 98, 100], [topic, 1, 100, 100]]) == [98, 99]
+    assert drained(topic, [[topic, 0, 100, 100], [topic, 1, 100, 100]]) == []
+
+
+def test_reading_begins_at_offsets() -> None:
+    topic = new_topic(lines(0, 1, 2), lines(3, 4), lines(5))
+    assert drained(topic, offsets=((0, 2), (1, 2))) == [2, 5]
+    for offsets, said in [
+        (((0, 4),), f'the messages of topic "{topic}", partition 0, from offset 4 on are gone'),
+        (((3, 0),), f'topic "{topic}" has no partition 3, where reading is to begin'),
+    ]:
+        with pytest.raises(GhcmError) as told:
+            drained(topic, offsets=offsets)
+        assert said in str(told.value)
+        assert drained(topic, offsets=offsets, lost="earliest") == [0, 1, 2, 3, 4, 5]
 
 
 def test_what_comes_while_nobody_reads_is_read_later(tmp_path: Path) -> None:
@@ -181,6 +194,37 @@ def test_partitions_that_come_later_are_read_from_their_beginning(tmp_path: Path
         late = [each.input for each in dead_letters(tmp_path, run.program, "u")]
     assert len(late) == 1
     assert "4" in late[0]
+
+
+def test_topics_that_match_a_pattern_are_read_whenever_they_come(tmp_path: Path) -> None:
+    name = uuid.uuid4().hex
+    new_topic(lines(1), lines(2), name=f"{name}.a")
+    new_topic(lines(100), name=f"x{name}.a")
+    new_topic(lines(101), name=f"{name}.A")
+    text = program("").replace('kafka(""', f'kafka(pattern = "{name}[.][a-z]+"')
+    with KafkaRun(tmp_path, text, kafka()) as run:
+        run.until(lambda: run.rows("out") == [(1,), (2,)])
+        new_topic(lines(3), name=f"{name}.b")
+        run.until(lambda: run.rows("out") == [(1,), (2,), (3,)])
+    send(f"{name}.a", lines(4))
+    new_topic(lines(5), name=f"{name}.c")
+    with KafkaRun(tmp_path, text, kafka()) as run:
+        run.until(lambda: run.rows("out") == [(1,), (2,), (3,), (4,), (5,)])
+        send(f"{name}.b", lines(6))
+        run.until(lambda: len(run.rows("out")) == 6)
+    admin(kafka().bootstrap).delete_topics([f"{name}.b"])[f"{name}.b"].result(30)
+    assert f'topic "{name}.b" no longer has partitions 0' in str(fails(KafkaRun(tmp_path, text, kafka())))
+    forgiving = text.replace(", format", ", lost = earliest, format")
+    with KafkaRun(tmp_path, forgiving, kafka()) as run:
+        run.until(lambda: run.engine.commits > 0)
+        new_topic(lines(7), name=f"{name}.b")  # it is new, wherever the one before had been read to
+        run.until(lambda: len(run.rows("out")) == 7)
+
+
+def test_a_pattern_that_matches_nothing_is_told() -> None:
+    source = KafkaSource(Kafka("", JSON, pattern="nobody-[a-z]+", ends=True), ROW, "p", kafka(), 30.0)
+    with pytest.raises(GhcmError, match=r'no topic in Kafka at .* matches "nobody-\[a-z\]\+"'):
+        drain_batches(source)
 
 
 def _sent(topic: str, *partitions: list[bytes]) -> bool:

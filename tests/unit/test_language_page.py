@@ -1,4 +1,4 @@
-"""The page about the language: its programs are programs, and what it says of sinks is what the table says."""
+"""The pages about the language and Kafka: their programs are programs, and what one says of sinks is in the table."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from ghcm.driver import check
 from ghcm.lowering.types import BUILT_IN
 from ghcm.spg.sinks import SINKS
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "language.md").read_text(encoding="utf-8")
-PROGRAMS = re.findall(r"```istream\n(.*?)```", PAGE, re.DOTALL)
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGE = (DOCS / "language.md").read_text(encoding="utf-8")
+KAFKA = (DOCS / "kafka.md").read_text(encoding="utf-8")
+PROGRAMS = re.findall(r"```istream\n(.*?)```", PAGE + KAFKA, re.DOTALL)
 
 
 @pytest.mark.parametrize("text", PROGRAMS, ids=lambda text: text.split()[1])

@@ -31,12 +31,14 @@ def table(path: str, **options: Any) -> Pipeline:
     return start("table", (path,), options)
 
 
-def kafka(topic: str, **options: Any) -> Pipeline:
-    """A topic: source or msg cache. Options of a source: `format` ("json", "csv", "tsv", "eve", "text"),
-    `separator` (of csv), `start` ("earliest", "latest" or a time), `until` ("latest": what is there now), `lost`
-    ("fail", "earliest": what to do where the topic no longer holds what comes next).
+def kafka(topic: str | None = None, **options: Any) -> Pipeline:
+    """A topic: source or msg cache. Options of a source: `pattern` (of the names of topics, in place of one), `format`
+    ("json", "csv", "tsv", "eve", "text"), `separator` (of csv), `start` ("earliest", "latest", a time, or offsets by
+    partition: `[(0, 1200), (1, 900)]`), `until` ("latest": what is there now), `lost` ("fail", "earliest": what to do
+    where the topic no longer holds what comes next); and, each the name of a field of the record that is to hold it,
+    `key`, `timestamp`, `headers`, `origin` (the topic), `partition` and `offset`.
     """
-    return start("kafka", (topic,), options)
+    return start("kafka", () if topic is None else (topic,), options)
 
 
 def socket(address: str, **options: Any) -> Pipeline:

@@ -258,7 +258,7 @@ def _text(operator: str, wanted: Argument | None, value: str, span: Span) -> ast
     if may_be_duration and _DURATION.fullmatch(value):
         return duration_of(parse_duration(value), span)
     chosen = wanted is not None and value in wanted.choices
-    if chosen or (kind == "name" and value.isidentifier()):
+    if chosen or (kind in ("name", "field") and value.isidentifier()):
         return ast.Ref(value, span=span)
     return expr_of(value, span)
 

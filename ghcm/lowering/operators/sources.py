@@ -1,12 +1,10 @@
 """Sources: where records come from. Those of a format stay raw until `as` says what they are."""
 
-from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from typing import cast
 
 from ghcm.codes import Code
-from ghcm.errors import Reported, attempt, every, sound
+from ghcm.errors import Reported, every, sound
 from ghcm.expr import Lambda, Var
 from ghcm.language import ast
 from ghcm.lowering.context import Scope, check_path
@@ -16,11 +14,12 @@ from ghcm.lowering.expressions.conversion import common_type
 from ghcm.lowering.expressions.functions import whole
 from ghcm.lowering.expressions.records import fits
 from ghcm.lowering.expressions.unions import conforms
-from ghcm.lowering.types import LINE, has_null
+from ghcm.lowering.operators.source_arguments import format_given, must_end, of_format, time_given
+from ghcm.lowering.operators.topics import check_message
+from ghcm.lowering.types import has_null
 from ghcm.spg.connectors import Connector, Files, Format, Generate, Kafka, Memory, Socket, SqlQuery, Table
 from ghcm.spg.graph import Forward
 from ghcm.spg.ops import Filter, Source, Union
-from ghcm.support import Never
 from ghcm.types import Collection, Field, Int, List, Map, Shape, Struct, Timestamp, Type, parts, strip
 
 _BY_SUFFIX = {
@@ -44,14 +43,14 @@ def files(step: Step) -> Bound:
     """Records of files; the format follows the name where it is not said."""
     path = sound(step.given.string("path"))
     check_path(path, step.given.span("path"), step.scope)
-    format_ = _format(step, format_of(path) or "text")
+    format_ = format_given(step, format_of(path) or "text")
     if format_.name in ("parquet", "arrow") and step.given.expr("compression") is not None:
         message = f'"compression" is for files of lines, and {format_.name} packs its columns itself'
         step.report(Code.BAD_FORMAT, message, step.given.span("compression"))
     compression = step.given.choice("compression", "ending")
     follow, tail = waited(step, path, format_, compression)
     clock = clock_of(step, follow=follow, tail=tail)
-    return _of_format(step, Files(path, format_, compression, clock, follow, tail), format_, bounded=not follow)
+    return of_format(step, Files(path, format_, compression, clock, follow, tail), format_, bounded=not follow)
 
 
 def format_of(path: str) -> str | None:
@@ -69,13 +68,13 @@ def table(step: Step) -> Bound:
     if isinstance(at, ast.Literal) and isinstance(at.type, Int):
         version = step.given.integer("at")
     elif at is not None:
-        time = _time(step, "at", "a version such as 12, or")
+        time = time_given(step, "at", "a version such as 12, or")
     follow, rewrites = step.given.flag("follow"), step.given.choice("rewrites", "fail")
     if not follow and step.given.expr("rewrites") is not None:
         message = '"rewrites" is about commits that come later, and this table is read as it is'
         hint = "follow = true reads them too."
         step.report(Code.BAD_FORMAT, message, step.given.span("rewrites"), hint=hint)
-    bounded = not follow or _must_end(step)
+    bounded = not follow or must_end(step)
     return Raw((RawSource(step.name, Table(path, version, time, follow, rewrites), (), bounded, step.span),))
 
 
@@ -83,29 +82,11 @@ def table(step: Step) -> Bound:
 def socket(step: Step) -> Bound:
     """Lines of a TCP server."""
     address = step.given.string("address")
-    format_ = _format(step, "text")
+    format_ = format_given(step, "text")
     host, _, port = sound(address).rpartition(":")
     if not host or not (port.isascii() and port.isdigit()) or int(port) not in _PORTS:
         raise step.given.wrong("address", 'a string "host:port"')
-    return _of_format(step, Socket(host, int(port), format_), format_, bounded=False)
-
-
-@rule(SOURCES, "kafka")
-def kafka(step: Step) -> Bound:
-    """Records of a topic."""
-    topic = sound(step.given.topic("topic"))
-    format_ = _format(step, "json")
-    written, start, start_us = step.given.expr("start"), "earliest", None
-    if isinstance(written, ast.Ref) and written.name in ("earliest", "latest"):
-        start = written.name
-    elif written is not None:
-        start_us = _time(step, "start", "earliest, latest or a constant time such as")
-    until, lost = step.given.choice("until", ""), step.given.choice("lost", "fail")
-    if until and start == "latest":
-        message = '"start" and "until" of "kafka" are the same moment, so that there is nothing to read'
-        step.report(Code.OUT_OF_RANGE, message, step.given.span("until"))
-    connector = Kafka(topic, format_, start, start_us, bool(until), lost)
-    return _of_format(step, connector, format_, bounded=connector.ends)
+    return of_format(step, Socket(host, int(port), format_), format_, bounded=False)
 
 
 @rule(SOURCES, "sql")
@@ -142,9 +123,9 @@ def generate(step: Step) -> Bound:
     rate = step.given.number("rate")
     if rate == 0:
         step.report(Code.OUT_OF_RANGE, '"rate" of "generate" is 0 records per second', step.given.span("rate"))
-    start = _time(step, "start", "a constant time such as") or 0
+    start = time_given(step, "start", "a constant time such as") or 0
     size = step.given.duration("step", least=1) or _SECOND
-    bounded = step.given.expr("rows") is not None or _must_end(step)
+    bounded = step.given.expr("rows") is not None or must_end(step)
     collection = Collection(Shape.STREAM, _TICK, bounded)
     return Flow(step.add(Source(Generate(rows, rate, start, size)), collection), collection)
 
@@ -179,75 +160,11 @@ def settle(step: Step, raw: Raw) -> Flow:
     return _together(step, raw, every(lambda source: _memory(step, source, element), raw.sources))
 
 
-def _format(step: Step, default: str) -> Format:
-    """The format as said; `tsv` is csv with a tab, `eve` (Suricata's eve.json) is JSON lines."""
-    name = step.given.choice("format", default)
-    separator = step.given.string("separator")
-    plain = Format("csv", "\t") if name == "tsv" else Format("json" if name == "eve" else name)
-    if separator is None:
-        return plain
-    if name != "csv":
-        message = f'"separator" is for csv, and the format here is {name}'
-        step.report(Code.ARGUMENT_UNKNOWN, message, step.given.span("separator"))
-    elif len(separator) != 1 or separator in '"\n\r' or not separator.isascii():
-        wanted = "one ASCII character that is neither a quote nor a line end"
-        step.given.wrong("separator", wanted)
-    else:
-        return Format(name, separator)
-    return plain
-
-
-def _of_format(step: Step, connector: Connector, format_: Format, *, bounded: bool) -> Bound:
-    bounded = bounded or _must_end(step)
-    if format_.name != "text":
-        return Raw((RawSource(step.name, connector, (), bounded, step.span),))
-    collection = Collection(Shape.STREAM, LINE, bounded)
-    return Flow(step.add(Source(connector), collection), collection)
-
-
-def _must_end(step: Step) -> bool:
-    """Whether the unit has to end; its endless source is then reported and taken as one that ends, so that checks go
-    on.
-    """
-    unit = step.unit
-    if unit.lives_on:
-        return False
-    if not isinstance(step.operator.support(unit.engine), Never):
-        kind = "responsive" if unit.declaration.responsive else "batch"
-        message = f'"{step.name}" never ends here, and a {kind} unit must end'
-        hints = {"generate": "generate(rows = ...) ends.", "files": "Without follow and tail it ends."}
-        hints["table"] = "Without follow it ends."
-        hints["kafka"] = "With until = latest it ends."
-        hint = hints.get(step.name, "A stream unit can read it.")
-        step.report(Code.ENDLESS_BATCH, message, hint=hint)
-    return True
-
-
-def _time(step: Step, name: str, wanted: str) -> int | None:
-    """A constant time in microseconds; None where it is missing or was reported, as not what is `wanted`."""
-    written = step.given.expr(name)
-    if written is None:
-        return None
-    if isinstance(written, ast.Literal) and isinstance(written.value, str):
-        with suppress(ValueError):
-            time = datetime.fromisoformat(written.value)
-            time = time if time.tzinfo else time.replace(tzinfo=UTC)
-            return (time - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
-    elif isinstance(written, ast.Literal | ast.Apply):
-        value = attempt(whole, written, Scope(step.context), f'"{name}" of "{step.name}"')
-        if value is None:
-            return None
-        with suppress(NotConstant):
-            found = constant(value)
-            if value.type == Timestamp() and isinstance(found, int):
-                return found
-    step.given.wrong(name, f'{wanted} "2026-01-02T03:04:05Z"')
-    return None
-
-
 def _source(step: Step, source: RawSource, element: Struct) -> Draft:
     if source.connector is None:
         return _memory(step, source, element)
+    if isinstance(source.connector, Kafka):
+        check_message(step, source, source.connector, element)
     _check_holds(step, source.connector, element)
     draft = step.add(Source(source.connector), Collection(Shape.STREAM, element, source.bounded))
     draft.word, draft.span = source.word, source.span

@@ -13,16 +13,18 @@ from typing import assert_never, cast
 import pyarrow as pa
 
 from ghcm.errors import GhcmError
+from ghcm.formats.messages import Message
 from ghcm.functions import Failure
 from ghcm.reducers import Aggregate
 from ghcm.spg.connectors import Files, Format, Generate, Kafka, Memory, Mode, Socket, SourceConnector, SqlQuery, Table
 from ghcm.spg.ops import Publish, ReadSink, ReadTable, Source, To
+from ghcm.spg.reference import messages
 from ghcm.spg.reference.aggregates import Given, aggregate, given
 from ghcm.spg.reference.decoding import BYTE_ORDER_MARK, LONGEST, Bad, decoded, whole_records
 from ghcm.spg.reference.expressions import evaluate
 from ghcm.spg.reference.functions import Failed
 from ghcm.spg.reference.order import order_key
-from ghcm.spg.reference.state import NO_KEY, Published, Record, Run, Step, Window
+from ghcm.spg.reference.state import NO_KEY, Parts, Published, Record, Run, Step, Window
 from ghcm.spg.reference.tables import records_of
 from ghcm.types import Struct
 
@@ -41,8 +43,8 @@ def source(run: Run, step: Step, op: Source) -> list[Record]:
                 raise GhcmError(f'"{step.id}" generates records without end', hint="The reference needs `rows`.")
             return [Record((number, start + number * each), partition=(step.id, "")) for number in range(count)]
         case Files(format=format_):
-            parts = run.outside.inputs.get(step.id)
-            parts = _files(connector, run.outside.base) if parts is None else parts
+            raw = run.outside.inputs.get(step.id)
+            parts = _files(connector, run.outside.base) if raw is None else _bytes(raw)
             if connector.tail:
                 parts = {name: whole_records(data, format_) for name, data in parts.items()}
             found = _decoded(run, step, format_, parts)
@@ -53,26 +55,27 @@ def source(run: Run, step: Step, op: Source) -> list[Record]:
             read = records_of(connector, run.outside.base, cast("Struct", step.gives.element))
             return list(_recorded(run, step, "", read))
         case Socket(format=format_):
-            return _decoded(run, step, format_, run.outside.inputs[step.id])
+            return _decoded(run, step, format_, _bytes(run.outside.inputs[step.id]))
         case SqlQuery():  # its rows as JSON objects
-            return _decoded(run, step, Format("json"), run.outside.inputs[step.id])
-        case Kafka(format=format_):
-            return _messages(run, step, format_, run.outside.inputs[step.id])
+            return _decoded(run, step, Format("json"), _bytes(run.outside.inputs[step.id]))
+        case Kafka():
+            return list(_messages(run, step, connector))
         case _:
             assert_never(connector)
 
 
-def _messages(run: Run, step: Step, format_: Format, parts: Mapping[str, bytes]) -> list[Record]:
-    """The records of topics, of which each message is given as a line: CSV has no header, and offsets begin at 0."""
-    fields = cast("Struct", step.gives.element).fields
-    if format_.name == "csv":
-        header = format_.separator.join(field.path or field.name for field in fields).encode()
-        parts = {name: header + b"\n" + data for name, data in parts.items()}
-    found = _decoded(run, step, format_, parts)
-    if format_.name != "text":
-        return found
-    lines = [(record, cast("tuple[str, str, int]", record.value)) for record in found]
-    return [replace(record, value=(text, file, number - 1)) for record, (text, file, number) in lines]
+def _messages(run: Run, step: Step, connector: Kafka) -> Iterator[Record]:
+    parts = run.outside.inputs[step.id]
+    for name in sorted(parts):
+        data = parts[name]
+        lines = data.removesuffix(b"\n").split(b"\n") if isinstance(data, bytes) and data else []
+        found = [Message(line) for line in lines] if isinstance(data, bytes) else data
+        rows = messages.records_of(found, name, connector, cast("Struct", step.gives.element))
+        yield from _recorded(run, step, name, rows)
+
+
+def _bytes(parts: Parts) -> Mapping[str, bytes]:
+    return cast("Mapping[str, bytes]", parts)
 
 
 def _files(connector: Files, base: Path) -> dict[str, bytes]:

@@ -30,7 +30,7 @@ from ghcm.spg.reference.operations import (
     sorted_records,
     top,
 )
-from ghcm.spg.reference.state import Outside, Record, Result, Run, Step
+from ghcm.spg.reference.state import Outside, Parts, Record, Result, Run, Step
 from ghcm.spg.reference.times import in_sessions, watermarks_of_idle
 from ghcm.spg.traits import traits_of
 from ghcm.types import Collection, Shape, Type
@@ -80,7 +80,7 @@ def run(
     *,
     parameters: Mapping[str, object] | None = None,
     base: Path = Path(),
-    inputs: Mapping[str, Mapping[str, bytes]] | None = None,
+    inputs: Mapping[str, Parts] | None = None,
     sinks: Mapping[str, Sequence[object]] | None = None,
     tables: Mapping[tuple[str, str], Sequence[tuple[object, object]]] | None = None,
     arrivals: Mapping[str, Sequence[int]] | None = None,
@@ -88,10 +88,10 @@ def run(
     """Run a unit on finite input until it ends.
 
     `parameters`: canonical values by name; the others have their defaults. `base`: where paths and user modules start
-    from. `inputs`: raw bytes by source task and partition name, instead of what its files or socket give. `sinks`:
-    canonical rows of the sinks that are read. `tables`: pairs by (unit, task). `arrivals`: by task that goes by the
-    clock, or of which partitions may be idle, when each record comes to it (microseconds). GhcmError where there is
-    nothing to read.
+    from. `inputs`: raw bytes by source task and partition name, instead of what its files or socket give; of a topic
+    messages by partition ("topic/0"), or lines that are the values of messages. `sinks`: canonical rows of the sinks
+    that are read. `tables`: pairs by (unit, task). `arrivals`: by task that goes by the clock, or of which partitions
+    may be idle, when each record comes to it (microseconds). GhcmError where there is nothing to read.
     """
     unit = program.unit(unit_name)
     given = {each.name: each.default for each in unit.parameters} | dict(parameters or {})

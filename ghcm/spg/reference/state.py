@@ -9,6 +9,7 @@ from typing import TypeAlias, TypeVar, cast
 
 from ghcm.errors import GhcmError
 from ghcm.expr import Expr, Lambda
+from ghcm.formats.messages import Message
 from ghcm.functions import Failure
 from ghcm.spg.graph import Program, Unit
 from ghcm.spg.ops import Op
@@ -20,6 +21,8 @@ from ghcm.values import encode
 
 T = TypeVar("T")
 Window: TypeAlias = tuple[int, int]
+Parts: TypeAlias = Mapping[str, bytes] | Mapping[str, Sequence[Message]]
+"""What is read of a source, by partition."""
 NEVER = INT_MIN
 """The watermark before the first record."""
 NO_KEY = object()
@@ -81,13 +84,14 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """What a run reads. `inputs`: raw bytes by source task and partition, read instead of files and sockets; `sinks`:
-    canonical rows; `tables`: pairs by (unit, task); `arrivals`: by task when each record comes (microseconds); `base`:
-    where paths and user modules start from; `floors`: by `EventTime` task the least watermark of each of its records.
+    """What a run reads. `inputs`: raw bytes by source task and partition, read instead of files and sockets, of topics
+    (partitions are "topic/0") also messages; `sinks`: canonical rows; `tables`: pairs by (unit, task); `arrivals`: by
+    task when each record comes (microseconds); `base`: where paths and user modules start from; `floors`: by
+    `EventTime` task the least watermark of each of its records.
     """
 
     base: Path
-    inputs: Mapping[str, Mapping[str, bytes]]
+    inputs: Mapping[str, Parts]
     sinks: Mapping[str, Sequence[object]]
     tables: Mapping[tuple[str, str], Sequence[tuple[object, object]]]
     arrivals: Mapping[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])

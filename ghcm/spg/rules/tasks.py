@@ -9,6 +9,8 @@ from dataclasses import fields, replace
 from typing import assert_never
 
 from ghcm.expr import Lambda
+from ghcm.formats.avro_schema import conversions, read_schema
+from ghcm.formats.messages import field_problems, holds_raw, value_of
 from ghcm.spg import ops
 from ghcm.spg.connectors import Connector, Files, Generate, Kafka, Memory, Socket, SourceConnector, SqlQuery, Table
 from ghcm.spg.ops import RowOp
@@ -77,8 +79,19 @@ def _source(connector: Connector, gives: Collection) -> Iterator[str]:
         case Files() | Table() | Socket() | Kafka() | SqlQuery():
             if not isinstance(gives.element, Struct):
                 yield f'"{gives.element}" cannot be decoded: it is no record'
+            elif isinstance(connector, Kafka):
+                yield from field_problems(connector.fields, gives.element)
+                yield from _values(connector, value_of(connector.fields, gives.element))
         case _:
             assert_never(connector)
+
+
+def _values(connector: Kafka, value: Struct) -> Iterator[str]:
+    if connector.format.name == "raw" and not holds_raw(value):
+        yield "raw values are one field"
+    if connector.format.name == "avro":
+        found = conversions(read_schema(connector.schema), value)
+        yield from (each for each in found if isinstance(each, str))
 
 
 def _timed(around: Around, op: ops.EventTime | ops.ArrivalTime) -> Iterator[str]:

@@ -1,0 +1,367 @@
+"""The thread beside the loop that fetches what has come of a topic, or of those that match a pattern, whatever that is,
+and decodes it by partition in whole blocks.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
+from threading import Event
+from time import monotonic
+from typing import Any, TypeAlias, cast
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from ghcm.errors import GhcmError
+from ghcm.functions import Failure
+from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.formats.messages import Block, Messages
+from ghcm.runtime.pubsub.kafka_connection import Kafka as Settings
+from ghcm.runtime.pubsub.kafka_data import UNKNOWN, client_options, explained, passes
+from ghcm.spg.connectors import Kafka
+
+_log = logging.getLogger(__name__)
+
+_Letter: TypeAlias = tuple[Failure, str, str]
+Partition: TypeAlias = tuple[str, int]
+"""The topic, and the number of its partition."""
+
+_MOST = 10_000
+"""Messages that are decoded at once."""
+_WAIT_S, _ANSWER_S = 0.25, 5.0
+_LOOK_S = 5.0
+"""How often it is looked for partitions that are new."""
+_MADE_S = 3.0
+"""How long a topic that was made a moment ago may be unknown to the broker that is asked."""
+
+_PARTS: Mapping[str, Callable[[list[Message]], Iterable[object]]] = {
+    "key": partial(map, Message.key),
+    "timestamp": lambda messages: map(itemgetter(1), map(Message.timestamp, messages)),
+    "headers": partial(map, Message.headers),
+    "origin": partial(map, Message.topic),
+    "partition": partial(map, Message.partition),
+    "offset": partial(map, Message.offset),
+}
+"""What the client says of the parts of messages that fields may hold."""
+
+_OLD = "They were older than the topic keeps them."
+_LOST = (KafkaError._AUTO_OFFSET_RESET, KafkaError._LOG_TRUNCATION, KafkaError.OFFSET_OUT_OF_RANGE)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Partitions that are read from now on: from which offset, and where they end if they do; and those that are
+    `gone`.
+    """
+
+    offsets: Mapping[Partition, int]
+    ends: Mapping[Partition, int]
+    gone: frozenset[Partition] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What came of a partition, and the offset behind it."""
+
+    partition: Partition
+    offset: int
+    batch: Batch | None = None
+    letters: tuple[_Letter, ...] = ()
+
+
+@dataclass(eq=False)
+class Reading:
+    """The thread's part: a client, and how far each partition was read. `name` is that of a partition in the engine;
+    `put` waits for room.
+    """
+
+    connector: Kafka
+    messages: Messages
+    name: Callable[[Partition], str]
+    settings: Settings
+    patience: float
+    put: Callable[[Found | Read], bool]
+    closed: Event
+    _next: dict[Partition, int] = field(default_factory=dict[Partition, int])
+    _ends: dict[Partition, int] = field(default_factory=dict[Partition, int])
+    _refusal: KafkaError | None = None
+    _heard: KafkaError | None = None
+    _away: bool = False
+    _gone: float | None = None
+
+    def run(self, offsets: dict[Partition, int], ends: dict[Partition, int]) -> None:
+        """Read on behind these offsets until everything has ended or the source is closed. GhcmError where that cannot
+        be.
+        """
+        self._next, self._ends = offsets, ends
+        options: dict[str, Any] = {
+            "group.id": "ghcm.sources",
+            "enable.auto.commit": False,
+            "enable.auto.offset.store": False,
+            "auto.offset.reset": "error",
+            "isolation.level": "read_committed",
+            "enable.partition.eof": self.connector.ends,
+            "queued.max.messages.kbytes": 32 * 1024,
+            "fetch.queue.backoff.ms": 10,
+        }
+        try:
+            self._consumer = Consumer(client_options(self.settings, self._hear) | options)
+            try:
+                self._read()
+            finally:
+                self._consumer.close()
+        except KafkaException as exception:
+            raise self._explained(_error(exception)) from exception
+
+    def _read(self) -> None:
+        self._begin()
+        looked = monotonic()
+        while not self.closed.is_set() and any(map(self._goes_on, self._next)):
+            self._take()
+            if not self.connector.ends and monotonic() - looked > _LOOK_S:
+                self._look()
+                looked = monotonic()
+
+    # --- partitions and offsets --------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        """Find the partitions, as soon as there is a broker to tell."""
+        began, known = monotonic(), bool(self._next)
+        while not self.closed.is_set():
+            try:
+                partitions = self._partitions()
+                if missing := self._next.keys() - partitions:
+                    self._without(missing)
+                if not (known and self.connector.ends):
+                    self._add(partitions, first=not known)
+                self._assign()
+                return
+            except KafkaException as exception:
+                error = _error(exception)
+                unknown = error.code() in UNKNOWN
+                if not passes(error) or monotonic() - began > (_MADE_S if unknown else self.patience):
+                    why = error if unknown else self._heard or error
+                    raise self._explained(why) from exception
+            self._consumer.poll(0)  # so that it tells what is wrong
+            self._check()
+            self.closed.wait(0.1)
+
+    def _look(self) -> None:
+        """Whether there are more partitions. Those that are gone may be so for the moment of a restart."""
+        try:
+            partitions = self._partitions()
+            if self._add(partitions, first=False):
+                self._assign()
+            missing = self._next.keys() - partitions
+        except KafkaException as exception:
+            if not passes(_error(exception)) or (_error(exception).code() in UNKNOWN and self._gone_long()):
+                raise
+            return  # the client goes on by itself
+        if not missing:
+            self._gone = None
+        elif self._gone_long():
+            self._without(missing)
+
+    def _gone_long(self) -> bool:
+        self._gone = self._gone or monotonic()
+        return monotonic() - self._gone > self.patience
+
+    def _partitions(self) -> list[Partition]:
+        """Those that there are now. KafkaException where nobody tells, or there is no such topic."""
+        pattern = re.compile(self.connector.pattern) if self.connector.pattern else None
+        known = self._consumer.list_topics(self.connector.topic or None, timeout=_ANSWER_S).topics
+        topics = [each for name, each in known.items() if pattern is None or _matches(pattern, name)]
+        for topic in topics:
+            if topic.error is not None:
+                raise KafkaException(topic.error)
+        if not topics:
+            raise KafkaException(KafkaError(KafkaError._UNKNOWN_TOPIC))
+        self._works()
+        return sorted((topic.topic, number) for topic in topics for number in topic.partitions)
+
+    def _add(self, partitions: list[Partition], *, first: bool) -> bool:
+        """Read those too that are new, if there are any. Those that are there the `first` time begin as the connector
+        says, others at their beginning: what they hold came later.
+        """
+        new = [each for each in partitions if each not in self._next]
+        limits = {each: self._watermarks(each) for each in new}
+        offsets = {each: low for each, (low, _) in limits.items()} | (self._started(limits) if first else {})
+        ends = {each: max(high, offsets[each]) for each, (_, high) in limits.items()} if self.connector.ends else {}
+        self._next |= offsets
+        self._ends |= ends
+        return bool(new) and self.put(Found(offsets, ends))
+
+    def _started(self, limits: Mapping[Partition, tuple[int, int]]) -> dict[Partition, int]:
+        """Where the connector says that partitions begin which hold messages within these limits; the others begin with
+        their oldest.
+        """
+        connector = self.connector
+        newest = {each: high for each, (_, high) in limits.items()}
+        if connector.start_us is not None:
+            asked = [self._at(each, connector.start_us // 1000) for each in limits]
+            found = self._consumer.offsets_for_times(asked, timeout=_ANSWER_S)
+            return newest | {(each.topic, each.partition): each.offset for each in found if each.offset >= 0}
+        if connector.start == "latest":
+            return newest
+        started: dict[Partition, int] = {}
+        for number, offset in connector.offsets:
+            partition = connector.topic, number
+            if partition not in limits:
+                self._accept_loss(f'topic "{connector.topic}" has no partition {number}, where reading is to begin', "")
+                continue
+            low, high = limits[partition]
+            if low <= offset <= high:
+                started[partition] = offset
+            else:
+                self._miss(partition, offset, low, high, _OLD if offset < low else "None came so far.")
+        return started
+
+    def _watermarks(self, partition: Partition) -> tuple[int, int]:
+        """The offset of the oldest message, and the one behind the newest."""
+        return self._consumer.get_watermark_offsets(self._at(partition), timeout=_ANSWER_S)
+
+    def _assign(self) -> None:
+        self._consumer.assign([self._at(each, offset) for each, offset in self._next.items() if self._goes_on(each)])
+
+    @staticmethod
+    def _at(partition: Partition, offset: int = 0) -> TopicPartition:
+        return TopicPartition(*partition, offset)
+
+    def _goes_on(self, partition: Partition) -> bool:
+        return self._next[partition] != self._ends.get(partition)
+
+    # --- messages ----------------------------------------------------------------------------------------------------
+
+    def _take(self) -> None:
+        """Hand on what has come; if nothing has, wait a little."""
+        first = self._consumer.poll(_WAIT_S)
+        self._check()
+        if first is None:
+            return
+        messages, told = [first, *self._consumer.consume(_MOST, 0)], list[Message]()
+        if any(map(Message.error, messages)):
+            told = [each for each in messages if each.error() is not None]
+            messages = [each for each in messages if each.error() is None]
+        parts: dict[Partition, list[Message]] = {}
+        places = zip(map(Message.topic, messages), map(Message.partition, messages), strict=True)
+        for partition, run in groupby(zip(places, messages, strict=True), itemgetter(0)):
+            parts.setdefault(cast("Partition", partition), []).extend(map(itemgetter(1), run))
+        for partition, part in parts.items():
+            self._works()
+            if self._goes_on(partition):
+                self._give(partition, part)
+        for message in told:
+            place = cast("Partition", (message.topic(), message.partition()))
+            self._told(place, cast("int", message.offset()), message.error())
+
+    def _give(self, partition: Partition, part: list[Message]) -> None:
+        behind, end = cast("int", part[-1].offset()) + 1, self._ends.get(partition)
+        if end is not None and behind > end:
+            behind, part = end, [each for each in part if cast("int", each.offset()) < end]
+        failed: list[_Letter] = []
+
+        def note(reason: Failure, detail: str, text: str) -> None:
+            failed.append((reason, detail, text))
+
+        offsets = cast("list[int]", list(map(Message.offset, part)))
+        parts = {word: list(_PARTS[word](part)) for word, _ in self.connector.fields}
+        values, (topic, number) = list(map(Message.value, part)), partition
+        block = Block(values, offsets, f"{topic}/{number}", self.name(partition), parts)
+        self._reached(partition, behind, self.messages.decode(block, note), tuple(failed))
+
+    def _reached(
+        self, partition: Partition, offset: int, batch: Batch | None = None, letters: tuple[_Letter, ...] = ()
+    ) -> None:
+        self._next[partition] = offset
+        self.put(Read(partition, offset, batch, letters))
+        if not self._goes_on(partition):
+            self._consumer.pause([self._at(partition)])
+
+    def _told(self, partition: Partition, offset: int, error: KafkaError | None) -> None:
+        """The client says this of a partition in place of a message."""
+        if error is None or partition not in self._next or not self._goes_on(partition):
+            return
+        if error.code() == KafkaError._PARTITION_EOF:  # what is left before the end are marks of transactions
+            if offset >= self._ends.get(partition, offset + 1):
+                self._reached(partition, self._ends[partition])
+        elif error.code() in _LOST:
+            self._lost(partition)
+        elif not passes(error):
+            raise KafkaException(error)
+
+    def _lost(self, partition: Partition) -> None:
+        """The topic does not hold what comes next of a partition."""
+        at = self._next[partition]
+        try:
+            low, high = self._watermarks(partition)
+        except KafkaException:
+            self._assign()  # it is told again
+            return
+        self._miss(partition, at, low, high, _OLD if at < low else "It was cut, or deleted and made anew.")
+        if partition in self._ends:
+            self._ends[partition] = max(low, min(high, self._ends[partition]))
+            self.put(Found({}, {partition: self._ends[partition]}))
+        self._reached(partition, low)
+        self._assign()
+
+    def _miss(self, partition: Partition, at: int, low: int, high: int, why: str) -> None:
+        topic, number = partition
+        message = f'the messages of topic "{topic}", partition {number}, from offset {at} on are gone'
+        self._accept_loss(message, f"It holds offsets {low} to {high}. {why}")
+
+    def _without(self, partitions: set[Partition]) -> None:
+        """These are no longer there; should they come again, they are new."""
+        for topic, lost in groupby(sorted(partitions), itemgetter(0)):
+            numbers = ", ".join(str(number) for _, number in lost)
+            self._accept_loss(f'topic "{topic}" no longer has partitions {numbers}', "It was deleted or made anew.")
+        for partition in partitions:
+            del self._next[partition]
+            self._ends.pop(partition, None)
+        self.put(Found({}, {}, frozenset(partitions)))
+
+    def _accept_loss(self, message: str, detail: str) -> None:
+        if self.connector.lost == "fail":
+            hint = "lost = earliest goes on with the oldest messages that are there."
+            raise GhcmError(message, code="GHCM-742", detail=detail, hint=hint)
+        _log.warning("%s: reading goes on with the oldest that are there. %s", message, detail)
+
+    def _explained(self, error: KafkaError) -> GhcmError:
+        if not self.connector.pattern or error.code() not in UNKNOWN:
+            return explained(self.settings, error, self.connector.topic or self.connector.pattern)
+        message = f'no topic in Kafka at {self.settings.bootstrap} matches "{self.connector.pattern}"'
+        detail = "Topics of Kafka itself, whose names begin with two underscores, are left out."
+        hint = "correct the pattern, or make the topic that it begins with; others are found as they come."
+        return GhcmError(message, code="GHCM-739", detail=detail, hint=hint)
+
+    # --- connections -------------------------------------------------------------------------------------------------
+
+    def _hear(self, error: KafkaError) -> None:
+        if not passes(error):
+            self._refusal = error
+        elif error.code() != KafkaError._ALL_BROKERS_DOWN:
+            self._heard = error
+        elif not self._away:
+            self._away = True
+            _log.warning("Kafka at %s is away; trying again", self.settings.bootstrap)
+
+    def _works(self) -> None:
+        if self._away:
+            self._away = False
+            _log.info("Kafka at %s works again", self.settings.bootstrap)
+
+    def _check(self) -> None:
+        if self._refusal is not None:
+            raise KafkaException(self._refusal)
+
+
+def _matches(pattern: re.Pattern[str], topic: str) -> bool:
+    return not topic.startswith("__") and pattern.fullmatch(topic) is not None
+
+
+def _error(exception: KafkaException) -> KafkaError:
+    return cast("KafkaError", exception.args[0])
