@@ -29,10 +29,12 @@ import polars as pl
 import psutil
 from confluent_kafka import Producer
 
+from ghcm.runtime.pubsub.kafka_connection import Kafka, topic_name
 from ghcm.runtime.pubsub.services import services, start_services, stop_services
 from ghcm.tables.plain import PlainTable
 from tests.kafka_server import quiet
 from tests.system.running import Answer, Running, gone, running, until
+from tests.system.test_kafka_cache import records
 
 FINAL = ("done", "failed", "expired", "cancelled")
 PATIENCE = 300.0
@@ -236,6 +238,16 @@ class Storm:
             until(final, f"an answer to call {id}", PATIENCE)
 
 
+def answers_on_kafka(folder: Path) -> dict[str, set[bytes]]:
+    """The final answers to each call as they stand on Kafka."""
+    told: dict[str, set[bytes]] = {}
+    for each in records(topic_name("ghcm:feedback:supervisor"), Kafka(bootstrap=services(folder)[0]["address"])):
+        answer = json.loads(each.value)
+        if answer["state"] in FINAL:
+            told.setdefault(answer["id"], set()).add(each.value)
+    return told
+
+
 def numbers_in(folder: Path) -> list[int]:
     """The numbers in the committed files of the sink, each once."""
     table = folder / "out/all"
@@ -312,6 +324,8 @@ def check_end(found: Storm, daemon: Running, job: str, rows: int) -> None:
 
     until(answered, "all calls of policies to be answered", PATIENCE)
     assert {each["id"] for each in calls} >= set(found.accepted)
+    if found.services is not None:
+        assert {id: told for id, told in answers_on_kafka(found.services).items() if len(told) > 1} == {}
     assert daemon.job(job)["state"] == "running"
 
 

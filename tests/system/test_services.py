@@ -2,15 +2,12 @@
 
 import json
 import os
-import random
 import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -166,39 +163,6 @@ def test_a_program_runs_on_services_without_a_change(folder: Path) -> None:
     told = records(topic_name("ghcm:feedback:supervisor"), settings)
     assert len(records(topic_name("ghcm:cache:shop:worst"), settings)) == 1
     assert not any(b"ann" in each.value or b"bob" in each.value for each in [*sent, *told])
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-def test_calls_have_one_answer_whatever_is_killed(folder: Path, seed: int) -> None:
-    choose = random.Random(seed)
-    services(folder, "up")
-    with running(folder, GHCM_PROFILE="services") as daemon, ThreadPoolExecutor(16) as callers:
-        job = daemon.submit(folder / "shop.istream")
-
-        def call(number: int) -> dict[str, Any]:
-            """The answer: who is not told asks again, with the same key."""
-            path = f"/programs/shop/units/{'best' if number % 2 else 'worst'}/calls?deadline=600&wait=5"
-            while True:
-                with suppress(OSError):
-                    made = daemon.post(path, {"n": 1}, Idempotency_Key=f"call-{number}")
-                    if made.status == 200:
-                        return dict(made.json)
-                time.sleep(0.2)
-
-        answers = callers.map(call, range(120))
-        for _ in range(4):
-            time.sleep(choose.uniform(0.1, 1.0))
-            victim = choose.choice(["kafka", "kafka", "http", job])
-            pid = services(folder, "status")["kafka"]["pid"] if victim == "kafka" else daemon.pid(victim)
-            if pid is not None:
-                os.kill(pid, signal.SIGKILL)
-            services(folder, "up")
-        assert {each["state"] for each in answers} == {"done"}
-        found = Kafka(bootstrap=services(folder, "status")["kafka"]["address"])
-    told: dict[str, set[bytes]] = {}
-    for each in records(topic_name("ghcm:feedback:supervisor"), found):
-        told.setdefault(json.loads(each.value)["id"], set()).add(each.value)
-    assert {id: answers for id, answers in told.items() if len(answers) > 1} == {}
 
 
 def test_a_run_has_its_calls_on_kafka(folder: Path) -> None:
