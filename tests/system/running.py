@@ -10,7 +10,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -78,10 +78,16 @@ class Running:
     process: subprocess.Popen[bytes] | None = None
     url: str = ""
     python: str = sys.executable
+    home: Path | None = None
 
     @property
     def state(self) -> StateDirectory:
-        return StateDirectory(self.folder / ".ghcm")
+        return StateDirectory(self.home or self.folder / ".ghcm")
+
+    def seen_from(self, folder: Path) -> "Running":
+        """The same daemon for programs of another folder."""
+        state = self.state.path
+        return replace(self, folder=folder, home=state, environment={**self.environment, "GHCM_STATE": str(state)})
 
     @property
     def control(self) -> Control:

@@ -2,13 +2,14 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import zipfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -19,11 +20,38 @@ from tests.system.running import PATIENCE, Running, clean_environment, ghcm, gon
 pytestmark = pytest.mark.system
 
 
+@pytest.fixture(scope="module")
+def initial(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `ghcm init` writes."""
+    folder = tmp_path_factory.mktemp("initial")
+    assert ghcm("init", "--name", "visits", cwd=folder).returncode == 0
+    return folder
+
+
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(initial: Path, tmp_path: Path) -> Path:
     """A folder with the program that `ghcm init` writes."""
-    assert ghcm("init", "--name", "visits", cwd=tmp_path).returncode == 0
+    shutil.copytree(initial, tmp_path, dirs_exist_ok=True)
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def shared_daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A daemon for tests that end none."""
+    with running(tmp_path_factory.mktemp("shared")) as daemon:
+        yield daemon
+
+
+@pytest.fixture
+def daemon(shared_daemon: Running, folder: Path) -> Iterator[Running]:
+    """It, for the program in the folder, which has a name of its own: that of the folder."""
+    program = folder / "visits.istream"
+    text = program.read_text()
+    assert "program visits\n" in text
+    program.write_text(text.replace("program visits\n", f"program {folder.name}\n"))
+    seen = shared_daemon.seen_from(folder)
+    yield seen
+    seen.cli("stop", folder.name)
 
 
 def pages(folder: Path) -> Counter[str]:
@@ -39,30 +67,24 @@ def windows(folder: Path) -> Counter[str]:
     return found
 
 
-def test_run_reads_everything_and_ends_with_0(folder: Path) -> None:
+def windows_rows(folder: Path) -> list[str]:
+    return [line for path in (folder / "out/per_window").glob("part-*") for line in path.read_text().splitlines()]
+
+
+def test_run_reads_everything_and_ends_with_0_and_appends_when_it_is_run_again(folder: Path) -> None:
     done = ghcm("run", "visits.istream", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "profile: embedded" in done.stderr
-    assert windows(folder) == pages(folder)
     assert "per_window" in done.stdout
+    assert windows(folder) == pages(folder)
+    rows = len(windows_rows(folder))
 
-
-def test_run_tells_machines_in_json_lines(folder: Path) -> None:
     done = ghcm("run", "visits.istream", "--json", cwd=folder)
     events = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0, done.stderr
     assert events[0]["event"] == "start"
     assert events[-1]["event"] == "end"
-    assert events[-1]["sinks"] == {"per_window": sum(1 for _ in windows_rows(folder))}
-
-
-def windows_rows(folder: Path) -> list[str]:
-    return [line for path in (folder / "out/per_window").glob("part-*") for line in path.read_text().splitlines()]
-
-
-def test_run_twice_appends(folder: Path) -> None:
-    for _ in range(2):
-        assert ghcm("run", "visits.istream", cwd=folder).returncode == 0
+    assert events[-1]["sinks"] == {"per_window": 2 * rows}
     assert windows(folder) == Counter({page: 2 * count for page, count in pages(folder).items()})
 
 
@@ -164,57 +186,54 @@ def test_a_job_from_submit_to_stop(folder: Path) -> None:
         assert daemon.job(job)["state"] == "stopped"
 
 
-def test_what_has_run_before_appends_nothing_twice_unless_that_is_asked_for(folder: Path) -> None:
-    with running(folder) as daemon:
-        job = daemon.submit("visits.istream")
-        until(lambda: daemon.job(job)["inputs_done"], "the inputs to be read")
-        assert daemon.cli("stop", "visits").returncode == 0
-        refused = daemon.cli("submit", "visits.istream")
-        assert refused.returncode == 2
-        assert f'has run before, as job "{job}" (stopped)' in refused.stderr
-        assert '"per_window"' in refused.stderr and "--resume" in refused.stderr
-        assert daemon.cli("submit", "visits.istream", "--resume", "--fresh").returncode == 2
+def test_what_has_run_before_appends_nothing_twice_unless_that_is_asked_for(folder: Path, daemon: Running) -> None:
+    job = daemon.submit("visits.istream")
+    until(lambda: daemon.job(job)["inputs_done"], "the inputs to be read")
+    assert daemon.cli("stop", folder.name).returncode == 0
+    refused = daemon.cli("submit", "visits.istream")
+    assert refused.returncode == 2
+    assert f'has run before, as job "{job}" (stopped)' in refused.stderr
+    assert '"per_window"' in refused.stderr and "--resume" in refused.stderr
+    assert daemon.cli("submit", "visits.istream", "--resume", "--fresh").returncode == 2
 
-        resumed = daemon.cli("submit", "visits.istream", "--resume", "--wait", "--json")
-        assert json.loads(resumed.stdout)["id"] == job
-        until(lambda: daemon.job(job)["inputs_done"], "the job to be where it was")
-        called = daemon.post("/programs/visits/units/most_visited/calls?wait=60", {"n": 1})
-        assert called.json["data"] == [{"key": "/", "value": pages(folder)["/"]}]
-        assert windows(folder) == pages(folder)
+    resumed = daemon.cli("submit", "visits.istream", "--resume", "--wait", "--json")
+    assert json.loads(resumed.stdout)["id"] == job
+    until(lambda: daemon.job(job)["inputs_done"], "the job to be where it was")
+    called = daemon.post(f"/programs/{folder.name}/units/most_visited/calls?wait=60", {"n": 1})
+    assert called.json["data"] == [{"key": "/", "value": pages(folder)["/"]}]
+    assert windows(folder) == pages(folder)
 
-        assert daemon.cli("stop", "visits").returncode == 0
-        fresh = json.loads(daemon.cli("submit", "visits.istream", "--fresh", "--wait", "--json").stdout)["id"]
-        assert fresh != job
-        until(lambda: daemon.job(fresh)["inputs_done"], "the inputs to be read again")
-        assert windows(folder) == pages(folder) + pages(folder)
+    assert daemon.cli("stop", folder.name).returncode == 0
+    fresh = json.loads(daemon.cli("submit", "visits.istream", "--fresh", "--wait", "--json").stdout)["id"]
+    assert fresh != job
+    until(lambda: daemon.job(fresh)["inputs_done"], "the inputs to be read again")
+    assert windows(folder) == pages(folder) + pages(folder)
 
 
-def test_what_has_failed_before_it_wrote_anything_may_be_submitted_again(folder: Path) -> None:
+def test_what_has_failed_before_it_wrote_anything_may_be_submitted_again(folder: Path, daemon: Running) -> None:
     (folder / "visits.jsonl").rename(folder / "later.jsonl")
-    with running(folder) as daemon:
-        failed = json.loads(daemon.cli("submit", "visits.istream", "--json").stdout)["id"]
-        until(lambda: daemon.job(failed)["state"] == "failed", "the job to miss its file")
-        assert "no file matches" in daemon.job(failed)["reason"]
-        (folder / "later.jsonl").rename(folder / "visits.jsonl")
-        job = daemon.submit("visits.istream")
-        until(lambda: daemon.job(job)["inputs_done"], "the inputs to be read")
-        assert windows(folder) == pages(folder)
+    failed = json.loads(daemon.cli("submit", "visits.istream", "--json").stdout)["id"]
+    until(lambda: daemon.job(failed)["state"] == "failed", "the job to miss its file")
+    assert "no file matches" in daemon.job(failed)["reason"]
+    (folder / "later.jsonl").rename(folder / "visits.jsonl")
+    job = daemon.submit("visits.istream")
+    until(lambda: daemon.job(job)["inputs_done"], "the inputs to be read")
+    assert windows(folder) == pages(folder)
 
 
-def test_a_changed_program_is_not_resumed(folder: Path) -> None:
-    with running(folder) as daemon:
-        nothing = daemon.cli("submit", "visits.istream", "--resume")
-        assert nothing.returncode == 2
-        assert "no earlier job" in nothing.stderr
-        daemon.submit("visits.istream")
-        assert daemon.cli("stop", "visits").returncode == 0
-        text = (folder / "visits.istream").read_text()
-        (folder / "visits.istream").write_text(text.replace("tumbling(10s)", "tumbling(20s)"))
-        refused = daemon.cli("submit", "visits.istream", "--resume")
-        assert refused.returncode == 2
-        assert "the program has changed since" in refused.stderr
-        (folder / "visits.istream").write_text("# a comment changes nothing\n" + text)
-        assert daemon.cli("submit", "visits.istream", "--resume").returncode == 0
+def test_a_changed_program_is_not_resumed(folder: Path, daemon: Running) -> None:
+    nothing = daemon.cli("submit", "visits.istream", "--resume")
+    assert nothing.returncode == 2
+    assert "no earlier job" in nothing.stderr
+    daemon.submit("visits.istream")
+    assert daemon.cli("stop", folder.name).returncode == 0
+    text = (folder / "visits.istream").read_text()
+    (folder / "visits.istream").write_text(text.replace("tumbling(10s)", "tumbling(20s)"))
+    refused = daemon.cli("submit", "visits.istream", "--resume")
+    assert refused.returncode == 2
+    assert "the program has changed since" in refused.stderr
+    (folder / "visits.istream").write_text("# a comment changes nothing\n" + text)
+    assert daemon.cli("submit", "visits.istream", "--resume").returncode == 0
 
 
 def test_two_daemons_on_one_redis_do_not_run_the_same_program(folder: Path, redis_server: RedisServer) -> None:
@@ -232,20 +251,18 @@ def test_two_daemons_on_one_redis_do_not_run_the_same_program(folder: Path, redi
         until(lambda: other.cli("submit", "visits.istream").returncode == 0, "the claim to be given up")
 
 
-def test_a_second_daemon_on_the_same_state_is_refused(folder: Path) -> None:
-    with running(folder) as daemon:
-        assert daemon.process is not None
-        second = ghcm("supervise", "--port", "0", cwd=folder)
-        assert second.returncode == 1
-        assert f"another daemon (process {daemon.process.pid}) owns the state directory" in second.stderr
+def test_a_second_daemon_on_the_same_state_is_refused(folder: Path, daemon: Running) -> None:
+    assert daemon.process is not None
+    second = daemon.cli("supervise", "--port", "0")
+    assert second.returncode == 1
+    assert f"another daemon (process {daemon.process.pid}) owns the state directory" in second.stderr
 
 
-def test_a_port_that_is_taken_is_told(folder: Path) -> None:
-    with running(folder) as daemon:
-        port = daemon.url.rpartition(":")[2]
-        second = ghcm("supervise", "--port", port, "--state", "other", cwd=folder)
-        assert second.returncode == 1
-        assert f"cannot listen on 127.0.0.1:{port}" in second.stderr
+def test_a_port_that_is_taken_is_told(folder: Path, daemon: Running) -> None:
+    port = daemon.url.rpartition(":")[2]
+    second = ghcm("supervise", "--port", port, "--state", "other", cwd=folder)
+    assert second.returncode == 1
+    assert f"cannot listen on 127.0.0.1:{port}" in second.stderr
 
 
 def test_a_daemon_that_was_killed_goes_on_where_it_was(folder: Path) -> None:
@@ -271,18 +288,17 @@ def test_a_daemon_that_ends_leaves_its_jobs_to_the_next(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["http", "redis", "engine"])
-def test_what_is_killed_is_running_again(folder: Path, name: str) -> None:
-    with running(folder) as daemon:
-        job = daemon.submit("visits.istream")
-        until(lambda: daemon.job(job)["inputs_done"], "the inputs to be read")
-        process = job if name == "engine" else name
-        pid = daemon.pid(process)
-        assert pid is not None
-        os.kill(pid, signal.SIGKILL)
-        called = daemon.post("/programs/visits/units/most_visited/calls?wait=60", {"n": 1})
-        assert called.json["state"] == "done", called.text + daemon.log(job)
-        until(lambda: daemon.pid(process) not in (None, pid), f"{name} to run again")
-        assert windows(folder) == pages(folder)
+def test_what_is_killed_is_running_again(folder: Path, daemon: Running, name: str) -> None:
+    job = daemon.submit("visits.istream")
+    until(lambda: daemon.job(job)["inputs_done"], "the inputs to be read")
+    process = job if name == "engine" else name
+    pid = daemon.pid(process)
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    called = daemon.post(f"/programs/{folder.name}/units/most_visited/calls?wait=60", {"n": 1})
+    assert called.json["state"] == "done", called.text + daemon.log(job)
+    until(lambda: daemon.pid(process) not in (None, pid), f"{name} to run again")
+    assert windows(folder) == pages(folder)
 
 
 def test_a_job_that_keeps_dying_is_failed_with_the_reason(folder: Path) -> None:
@@ -312,13 +328,6 @@ def accept_while_dead(daemon: Running, job: str) -> str:
         until(lambda pid=pid: daemon.pid(job) != pid, "the process to be missed")  # type: ignore[misc]
     assert link
     return link
-
-
-def test_no_half_written_state_is_left_by_a_stop(folder: Path) -> None:
-    with running(folder) as daemon:
-        daemon.submit("visits.istream")
-    left: list[Any] = [path.name for path in daemon.state.path.iterdir()]
-    assert "control.sock" not in left
 
 
 def test_edited_code_of_a_bundle_is_used_and_told(folder: Path) -> None:
