@@ -1,4 +1,6 @@
-"""The examples of functions in the manual give on Spark what they show: those of a family in one record."""
+"""The examples of functions in the manual give on Spark what they show: one of each function, those of a family in one
+record. All of them run in tests/unit/manual/test_examples.py, and hard values of each function in test_functions.py.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,13 @@ PLAIN = Example("", "").given
 
 
 def plain(family: str) -> list[Example]:
-    """The examples of constants that do not fail."""
-    examples = (each for row in FAMILIES[family] for each in row.examples)
-    return [each for each in examples if not each.fails and each.given == PLAIN and not each.declares]
+    """Of each function the first example of constants that does not fail."""
+    examples = ([each for each in row.examples if is_plain(each)] for row in FAMILIES[family])
+    return [some[0] for some in examples if some]
+
+
+def is_plain(example: Example) -> bool:
+    return not example.fails and example.given == PLAIN and not example.declares
 
 
 def side_by_side(examples: list[Example]) -> Program:
