@@ -21,6 +21,7 @@ from ghcm.spg.graph import Program
 from ghcm.spg.ops import Count, EventTime, Reply, Source, Tumbling, Window
 from ghcm.spg.reference import run
 from ghcm.types import WINDOW, Duration, Field, Int, List, Nullable, String, Struct, Timestamp
+from tests.campaigns import times
 from tests.conformance.functions.units import batch_unit, program_of, task
 from tests.conformance.spark_runs import agree
 from tests.laws.cell_files import cell_files
@@ -139,7 +140,7 @@ def test_a_byte_order_mark_is_no_part_of_the_text(spark: SparkSession, tmp_path:
 
 
 @settings(
-    max_examples=4,
+    max_examples=times(3),
     deadline=None,
     derandomize=True,
     database=None,
@@ -171,8 +172,8 @@ def test_a_missing_column_fails_before_anything_is_read(spark: SparkSession, tmp
 
 
 def test_a_clock_that_continues_makes_records_late_across_files(spark: SparkSession, tmp_path: Path) -> None:
-    for name, times in (("a", (1, 100, 95)), ("b", (50, 200)), ("c", (150, 201))):
-        (tmp_path / name).write_text("".join(f'{{"ts": {each}, "id.orig_h": "{name}{each}"}}\n' for each in times))
+    for name, stamps in (("a", (1, 100, 95)), ("b", (50, 200)), ("c", (150, 201))):
+        (tmp_path / name).write_text("".join(f'{{"ts": {each}, "id.orig_h": "{name}{each}"}}\n' for each in stamps))
     window = Struct((Field("value", Int()), Field("window", WINDOW)))
     for clock, late in (("restarts", 0), ("continues", 2)):
         var = Var("f", FLOW)

@@ -17,6 +17,7 @@ from ghcm.spg.graph import Forward, Input, Program, Sink, Task, Unit
 from ghcm.spg.ops import Filter, Map, Op, Source, To
 from ghcm.spg.reference import run
 from ghcm.types import Bool, Collection, Float, List, Nullable, Shape, Type, tuple_of
+from tests.campaigns import times
 from tests.conformance.compare import differences, letters
 from tests.laws.spg_expressions import SIGNATURES, call_of, constants_of, functions
 from tests.laws.spg_values import records, rows_of, types
@@ -53,7 +54,7 @@ def check(program: Program) -> dict[str, int]:
     return counts
 
 
-@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=30)
+@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=times(12))
 @given(st.data())
 @pytest.mark.parametrize(
     "name", sorted({name for name, _, _ in SIGNATURES} | {"eq", "ne", "lt", "le", "gt", "ge", "least", "greatest"})
@@ -75,7 +76,7 @@ def test_each_function(name: str, data: st.DataObject) -> None:
     check(pipeline(element, rows, Map(Lambda((record,), call)), call.type))
 
 
-@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=100)
+@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=times(50))
 @given(st.data())
 def test_generated_maps(data: st.DataObject) -> None:
     element, result = data.draw(records()), data.draw(types())
@@ -84,7 +85,7 @@ def test_generated_maps(data: st.DataObject) -> None:
     check(pipeline(element, data.draw(rows_of(element)), Map(function), given_type))
 
 
-@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=100)
+@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=times(50))
 @given(st.data())
 def test_generated_filters(data: st.DataObject) -> None:
     element = data.draw(records())

@@ -15,13 +15,14 @@ from ghcm.spg.graph import Program, Unit
 from ghcm.spg.ops import ReadSink, Sort, Top
 from ghcm.spg.reference import Result, run
 from ghcm.types import Struct
+from tests.campaigns import times
 from tests.conformance.compare import compare_calls, compare_rows, differences, letters
 from tests.laws.spg_values import rows_of
 from tests.laws.spgs import CASES, operator_case, programs
 from tests.unit.runtime.operators.harness import Given, run_unit
 
 FORMS: tuple[Form, ...] = ("rows", "columns")
-LOOSE = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=50)
+LOOSE = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=times(20))
 
 
 def check(program: Program, sinks: dict[str, Sequence[object]] | None = None) -> list[Given]:

@@ -6,13 +6,16 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from ghcm.spg.ops import ReadSink
+from tests.campaigns import times
 from tests.conformance.spark_sinks import differences_on_spark
 from tests.laws.spg_values import values_of
 from tests.laws.spgs import CASES, operator_case, programs, raw_case
 
 pytestmark = pytest.mark.slow
 
-few = settings(max_examples=5, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+few = settings(
+    max_examples=times(3), deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+)
 ORDERED = {"sort", "top"}
 
 

@@ -18,6 +18,7 @@ from ghcm.language.literals import RESERVED
 from ghcm.language.parser import parse_expr
 from ghcm.language.printing.expressions import flat
 from ghcm.source import Source
+from tests.campaigns import times
 from tests.laws.programs_ast import BINARY, literals, names
 
 PARAMETERS = ("a", "b", "_c")
@@ -157,7 +158,7 @@ def _arguments(arguments: tuple[ast.Argument, ...]) -> str:
 
 
 @given(_of_depth(3))
-@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=times(100), suppress_health_check=[HealthCheck.too_slow])
 def test_python_traces_into_what_the_text_says(expr: ast.Expr) -> None:
     tools: dict[str, Any] = {"fn": fn, "between": between, "if_else": if_else, "match_": match_, "coalesce": coalesce}
     function = eval(f"lambda {', '.join(PARAMETERS)}: {python(expr)}", tools | {"timedelta": timedelta})

@@ -11,6 +11,7 @@ from ghcm.language.parser import parse
 from ghcm.lowering import lower
 from ghcm.source import Source
 from ghcm.spg.verify import verify
+from tests.campaigns import times
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = (
@@ -42,7 +43,7 @@ def damaged(draw: st.DrawFn) -> str:
     return "".join(tokens)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=times(200), deadline=None)
 @given(damaged())
 def test_a_damaged_program_is_explained_or_sound(text: str) -> None:
     try:

@@ -1,8 +1,9 @@
-"""Three thousand damaged programs: none raises, hangs or keeps memory."""
+"""Damaged programs: none raises, hangs or keeps memory."""
 
+from tests.campaigns import times
 from tests.laws.mutations import mutate
 
-COUNT = 3_000
+COUNT = times(1_200)
 MOST_GROWTH = 60_000_000
 """Bytes: what caches may take between the first tenth and the end."""
 

@@ -8,6 +8,7 @@ from ghcm.optimizer import PASSES, Pass, broken_claims, optimise
 from ghcm.spg.graph import Program
 from ghcm.spg.reference import run
 from ghcm.spg.verify import verify
+from tests.campaigns import times
 from tests.conformance.compare import differences
 from tests.laws.spgs import CASES, operator_case, programs
 
@@ -29,14 +30,14 @@ def keeps_its_meaning(program: Program) -> None:
     assert found.reply == expected.reply
 
 
-@settings(deadline=None, max_examples=200, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=times(80), suppress_health_check=list(HealthCheck))
 @given(programs())
 def test_generated_programs(program: Program) -> None:
     keeps_its_meaning(program)
 
 
 @pytest.mark.parametrize("name", CASES)
-@settings(deadline=None, max_examples=15, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=times(10), suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_each_operator(name: str, data: st.DataObject) -> None:
     keeps_its_meaning(data.draw(operator_case(name)))

@@ -11,9 +11,10 @@ from ghcm.language.printing.expressions import flat
 from ghcm.language.printing.printer import format_text, print_program
 from ghcm.language.tokens import raw_tokens
 from ghcm.source import Source
+from tests.campaigns import times
 from tests.laws.programs_ast import exprs, programs
 
-_slowly = settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+_slowly = settings(deadline=None, max_examples=times(70), suppress_health_check=[HealthCheck.too_slow])
 
 
 @given(exprs)

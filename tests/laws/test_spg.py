@@ -11,12 +11,13 @@ from ghcm.spg.json import from_json, to_json
 from ghcm.spg.reference import run
 from ghcm.spg.text import parse_program, print_program
 from ghcm.spg.verify import verify
+from tests.campaigns import times
 from tests.laws.spgs import CASES, operator_case, programs, raw_case
 
 slowly = settings(
-    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+    deadline=None, max_examples=times(60), suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
 )
-briefly = settings(slowly, max_examples=25)
+briefly = settings(slowly, max_examples=times(10))
 
 
 def holds_its_laws(program: Program) -> None:

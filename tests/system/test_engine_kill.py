@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import subprocess
 import sys
@@ -11,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.campaigns import times
 from tests.tables import left_behind
 from tests.unit.runtime.small_operators import dead_letters, rows_of, word_count
 
 ROOT = Path(__file__).resolve().parents[2]
-KILLS = int(os.environ.get("GHCM_KILLS", "12"))
+KILLS = times(5)
 
 
 def start(base: Path) -> subprocess.Popen[str]:

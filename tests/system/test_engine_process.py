@@ -24,6 +24,7 @@ from ghcm.runtime.pubsub.envelope import Instruction, State, new_id
 from ghcm.runtime.settings import REDIS
 from ghcm.runtime.sinks.reply import load_reply
 from ghcm.runtime.sinks.sink import read
+from tests.campaigns import times
 from tests.redis_server import RedisServer, await_redis
 from tests.tables import left_behind
 
@@ -49,7 +50,7 @@ responsive stream how_often(word: string) {
 }
 """
 ENVIRONMENT = {**os.environ, "POLARS_MAX_THREADS": "1", "GHCM_COMMIT_INTERVAL": "0.02"}
-KILLS = int(os.environ.get("GHCM_KILLS", "12"))
+KILLS = times(5)
 
 
 def make(base: Path, place: str, *, lines: int = 20_000, files: int = 4, seed: int = 5) -> tuple[Path, Counter[str]]:

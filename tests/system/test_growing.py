@@ -18,12 +18,13 @@ from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.jobs.store import open_store
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import read
+from tests.campaigns import times
 from tests.system.growing import check_changed_policy, check_kept_policy, versions
 from tests.system.running import Running, running, until
 
 pytestmark = pytest.mark.system
 
-TIMINGS = 20
+TIMINGS = times(10)
 ROWS, RATE = 30_000, 3000
 BATCH = """
 sink folded = parquet("out/folded", mode = replace)

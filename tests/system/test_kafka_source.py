@@ -27,6 +27,7 @@ from ghcm.runtime.sources import kafka_reading
 from ghcm.runtime.sources.kafka import KafkaSource
 from ghcm.spg.connectors import Format, Kafka
 from ghcm.types import Field, Int, Struct
+from tests.campaigns import times
 from tests.kafka_server import kafka, new_topic, quiet, send
 from tests.system.kafka_runs import KafkaRun, admin
 from tests.system.test_kafka_cache import _USERS, broker
@@ -306,7 +307,7 @@ def test_a_user_who_is_refused_is_told_why(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_broker_that_dies_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder, total = tmp_path / "s", 5
+    folder, total = tmp_path / "s", times(3)
     with broker(folder, monkeypatch) as bootstrap:
         settings = Settings(bootstrap=bootstrap)
         send("k", lines(0), bootstrap=bootstrap)

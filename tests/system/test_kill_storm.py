@@ -1,9 +1,10 @@
-"""A dozen random kills in each run of the tests; `python -m tests.system.kill_storm --kills 200` is the long one."""
+"""A few random kills in each run of the tests; `python -m tests.system.kill_storm --kills 200` is the long one."""
 
 from pathlib import Path
 
 import pytest
 
+from tests.campaigns import times
 from tests.system.kill_storm import storm, storm_over_services
 
 pytestmark = [pytest.mark.system, pytest.mark.slow]
@@ -19,6 +20,6 @@ def test_a_storm_over_kafka_and_all_but_spark(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(900)
 def test_a_storm_over_the_spark_driver_too(tmp_path: Path) -> None:
-    found = storm(tmp_path, kills=12, seed=2, spark=True)
+    found = storm(tmp_path, kills=times(6), seed=2, spark=True)
     assert set(found.kills) == {"engine", "http", "redis", "spark"}
     assert found.accepted

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import subprocess
 import sys
@@ -13,10 +12,11 @@ from typing import Any
 import pytest
 import redis
 
+from tests.campaigns import times
 from tests.system.private_redis import PrivateRedis
 
 ROOT = Path(__file__).resolve().parents[2]
-KILLS = int(os.environ.get("GHCM_KILLS", "12"))
+KILLS = times(5)
 ROWS = 24_000
 
 

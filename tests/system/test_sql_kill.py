@@ -12,13 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.campaigns import times
 from tests.postgres_server import PostgresServer
 from tests.system.sql_child import RATE, REMAINDERS
 
 pytestmark = [pytest.mark.slow, pytest.mark.system]
 
 ROOT = Path(__file__).resolve().parents[2]
-KILLS = int(os.environ.get("GHCM_SQL_KILLS", "5"))
+KILLS = times(4)
 SEED = int(os.environ.get("GHCM_SQL_SEED", "7"))
 ROWS = KILLS * RATE * 3
 """So many that it is killed so often before it has come to its end."""

@@ -4,7 +4,6 @@ end the sink holds every line once.
 
 from __future__ import annotations
 
-import os
 import random
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from typing import cast
 import pytest
 
 from ghcm.runtime.sinks.sink import read
+from tests.campaigns import times
 from tests.conformance.live_runs import checked
 from tests.redis_server import connected
 from tests.system.tail_child import TEXT
@@ -23,7 +23,7 @@ from tests.unit.runtime.sources.log_writer import LogWriter
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
-KILLS = int(os.environ.get("GHCM_KILLS", "12")) // 4
+KILLS = times(2)
 
 
 def start(base: Path) -> subprocess.Popen[str]:

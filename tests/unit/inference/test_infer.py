@@ -21,6 +21,7 @@ from ghcm.schemas.records import field_name, record_name
 from ghcm.spg.connectors import Files
 from ghcm.spg.ops import Source
 from ghcm.types import Struct
+from tests.campaigns import times
 from tests.laws.cell_files import cell_files
 from tests.laws.table_files import nested_table, plain_table, write
 from tests.unit.runtime.formats.decoding import by_reference
@@ -187,7 +188,9 @@ LEAVES = (
 )
 VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3))
 SETTINGS = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=times(60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 

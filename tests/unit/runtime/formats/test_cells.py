@@ -14,11 +14,12 @@ from ghcm.runtime.formats.chunks import Chunk
 from ghcm.runtime.formats.decoder import open_decoder
 from ghcm.spg.connectors import Format
 from ghcm.types import Field, List, Nullable, String, Struct, Timestamp
+from tests.campaigns import times
 from tests.laws.cell_files import FORMATS, cell_files, head
 from tests.unit.runtime.formats.decoding import by_reference, decode
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=times(150))
 @given(cell_files(), st.data())
 def test_blocks_are_read_as_the_reference_reads_lines(
     case: tuple[Format, Struct, bytes], choice: st.DataObject

@@ -35,6 +35,7 @@ from ghcm.spg.ops import (
 )
 from ghcm.spg.reference import Result, run
 from ghcm.support import Yes
+from tests.campaigns import times
 from tests.conformance.compare import compare_calls, differences, letters
 from tests.unit.runtime.operators.harness import Given, Refusal, run_unit
 from tests.unit.runtime.operators.small_units import UNITS
@@ -81,7 +82,7 @@ def compare(program: Program, found: Given, expected: Result) -> None:
 
 @pytest.mark.parametrize("form", ["rows", "columns"])
 @pytest.mark.parametrize("name", sorted(UNITS))
-@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=30)
+@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=times(15))
 @given(data=st.data())
 def test_operator(name: str, form: Form, data: st.DataObject) -> None:
     program = data.draw(UNITS[name]())
@@ -92,7 +93,7 @@ def test_operator(name: str, form: Form, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("name", ["aggregate_by_key", "count", "reduce_by_key", "rows", "windows_of_windows"])
-@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=40)
+@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=times(20))
 @given(data=st.data())
 def test_forms_may_change_from_batch_to_batch_and_groups_are_merged_early(name: str, data: st.DataObject) -> None:
     program = data.draw(UNITS[name]())

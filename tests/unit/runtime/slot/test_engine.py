@@ -26,6 +26,7 @@ from ghcm.spg.connectors import Generate
 from ghcm.spg.graph import Program
 from ghcm.spg.ops import Filter, Source, To
 from ghcm.types import Bool, Int
+from tests.campaigns import times
 from tests.unit.runtime.small_operators import (
     NUMBERED,
     Rows,
@@ -77,7 +78,7 @@ def test_a_program_that_has_ended_changes_nothing_when_it_is_run_again(tmp_path:
     check_word_count(tmp_path, expected)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(times(6)))
 def test_stopping_and_going_on_at_any_moment_gives_the_same(tmp_path: Path, seed: int) -> None:
     """Savepoints, plain ends without one, and restarts, at random steps of the sources."""
     expected = text_files(tmp_path, seed=seed)

@@ -4,7 +4,6 @@ others: every line is read once.
 
 from __future__ import annotations
 
-import os
 import random
 from pathlib import Path
 from threading import Event
@@ -14,11 +13,12 @@ import pytest
 from ghcm.runtime.sources.tail import TailSource
 from ghcm.spg.connectors import Files, Format
 from ghcm.types import Field, Int, String, Struct
+from tests.campaigns import times
 from tests.unit.runtime.sources.log_writer import LogWriter
 
 LINE = Struct((Field("n", Int()), Field("pad", String())))
 LOGS = Files("in/app.log*", Format("json"), clock="continues", follow=True, tail=True)
-SEEDS = int(os.environ.get("GHCM_TAIL_SEEDS", "4"))
+SEEDS = times(2)
 
 
 class Reading:
