@@ -133,7 +133,7 @@ def _begin() -> None:
     watch_failures(_COVERAGE)
 
 
-def _chunk(seeds: range, thinned: int) -> tuple[Coverage, list[Failure]]:
+def _chunk(seeds: Sequence[int], thinned: int) -> tuple[Coverage, list[Failure]]:
     """Runs these; what has been met since this process began."""
     _COVERAGE.programs = _COVERAGE.operators = _COVERAGE.letters = _COVERAGE.columns = 0
     found = [(seed, _problems_of(seed, thinned)) for seed in seeds]
@@ -148,14 +148,14 @@ def _problems_of(seed: int, thinned: int) -> list[str]:
     return problems(case, _COVERAGE, thinned)
 
 
-def run_all(count: int, start: int = 0, workers: int = 2, thinned: int = 1) -> tuple[Coverage, list[Failure]]:
-    """So many programs in so many processes: what they met, and those that failed by seed.
+def run_all(seeds: Sequence[int], workers: int = 2, thinned: int = 1) -> tuple[Coverage, list[Failure]]:
+    """These programs in so many processes: what they met, and those that failed by seed.
 
     `thinned` is that of `problems`.
     """
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
-    size = max(1, min(100, count // workers))
-    chunks = [range(first, min(first + size, start + count)) for first in range(start, start + count, size)]
+    size = max(1, min(100, len(seeds) // workers))
+    chunks = [seeds[first : first + size] for first in range(0, len(seeds), size)]
     coverage, failures = Coverage(), list[Failure]()
     spawned = multiprocessing.get_context("spawn")
     # Processes that have made many programs are large: a pool is given up then. One that replaces its processes itself
@@ -198,7 +198,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.seed is not None:
         print(describe(given.seed))
         return 0
-    coverage, failures = run_all(given.programs, given.start, given.workers)
+    coverage, failures = run_all(range(given.start, given.start + given.programs), given.workers)
     print("\n".join(coverage.lines()))
     for seed, said in failures[:5]:
         print("\n".join([f"# seed {seed} of {given.start} and more:", *said[:8]]))

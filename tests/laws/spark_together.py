@@ -8,9 +8,7 @@ programs that break it are found.
 from __future__ import annotations
 
 import json
-import multiprocessing
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,12 +28,12 @@ from ghcm.types import Collection, Field, Int, Shape, Struct, as_nullable
 from ghcm.values import from_json
 from tests.conformance.compare import compare_dead, compare_rows
 from tests.conformance.spark_runs import run_on_spark, start_spark
-from tests.laws.coverage import Coverage, watch_failures
+from tests.laws.coverage import Coverage
 from tests.laws.runs import reference_of
 from tests.laws.seeds import example
 from tests.laws.spg_whole import Case, cases
 
-__all__ = ["batch_cases", "case_of", "differences_together", "run_on_one_session", "telling_seeds"]
+__all__ = ["batch_cases", "case_of", "differences_together", "run_on_one_session"]
 
 TOGETHER = 10
 _DECLARED = "GHCM-525"
@@ -53,36 +51,6 @@ def batch_cases(count: int, start: int = 0) -> list[tuple[int, Case]]:
         if _stands_alone(case):
             found.append((seed, _apart(case, f"p{seed}")))
         seed += 1
-    return found
-
-
-def telling_seeds(count: int, of: int, start: int = 0) -> list[int]:
-    """Of the first `of` batch programs from that seed on the `count` that meet most together: each is the one that
-    adds most to what those before it meet.
-
-    Made in a process of its own, since what fails in the reference is watched from then on.
-    """
-    spawned = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, mp_context=spawned) as pool:
-        met = pool.submit(_met_by_each, of, start).result()
-    known: set[str] = set()
-    chosen: list[int] = []
-    while met and len(chosen) < count:
-        seed = max(met, key=lambda each: (len(met[each] - known), -each))
-        known |= met.pop(seed)
-        chosen.append(seed)
-    return sorted(chosen)
-
-
-def _met_by_each(count: int, start: int) -> dict[int, set[str]]:
-    coverage = Coverage()
-    watch_failures(coverage)
-    found: dict[int, set[str]] = {}
-    for seed, case in batch_cases(count, start):
-        for of_kind in coverage.met.values():
-            of_kind.clear()
-        coverage.add(case.program, reference_of(case))
-        found[seed] = {f"{kind}: {each}" for kind, of_kind in coverage.met.items() for each in of_kind}
     return found
 
 

@@ -84,7 +84,7 @@ def test_run_reads_everything_and_ends_with_0_and_appends_when_it_is_run_again(f
     assert done.returncode == 0, done.stderr
     assert events[0]["event"] == "start"
     assert events[-1]["event"] == "end"
-    assert events[-1]["sinks"] == {"per_window": 2 * rows}
+    assert events[-1]["sinks"] == {"per_window": rows}
     assert windows(folder) == Counter({page: 2 * count for page, count in pages(folder).items()})
 
 
