@@ -21,6 +21,7 @@ from ghcm.lowering.declarations.sinks import (
     cache_of,
     check_addresses,
     check_names,
+    check_text,
     divided,
     key_of,
     sink_of,
@@ -188,6 +189,7 @@ class _Assembly:
             element = attempt(agreed, declared, writes, self.context)
             if element is not None:
                 check_names(declared, element, self.context)
+                check_text(declared, element, self.context)
                 key = key_of(declared, element, self.context)
                 connector = divided(declared, element, self.context)
                 found.append(Sink(name, connector, declared.mode, key, element, origin_of(declared.span)))

@@ -170,14 +170,15 @@ class Generate:
 
 @dataclass(frozen=True, slots=True)
 class Kafka:
-    """A topic, or all whose names match a pattern whole: source or cache; the other one is empty. A message is a
+    """A topic, or all whose names match a pattern whole: source, sink or cache; the other one is empty. A message is a
     record; CSV has the fields in their order and no header.
 
     `start`: the "earliest" or "latest" records; those of `start_us` and later where that is said; the "earliest" but
     in partitions of which `offsets` say another. `ends`: with what is there at first. `lost`: "fail" where the next
     record is gone, or go on with the "earliest" there is. `fields`: which parts of messages are fields of the record,
     each a word of `ghcm.formats.messages` and a name. `schema`: with which values were written in Avro, as JSON;
-    `schema_id`: what it is in a schema registry, where values have its header.
+    `schema_id`: what it is in a schema registry, where values have its header. `delivery`, as a sink: who reads what is
+    committed sees each record "exactly_once", or all see it "at_least_once".
     """
 
     word: ClassVar[str] = "kafka"
@@ -193,6 +194,7 @@ class Kafka:
     offsets: tuple[tuple[int, int], ...] = ()
     schema: str = ""
     schema_id: int | None = None
+    delivery: str = "exactly_once"
 
     @property
     def address(self) -> Address:
@@ -332,4 +334,6 @@ def unreadable(connector: Connector) -> str:
     """Why a sink of this connector cannot be read back; empty where it can."""
     if isinstance(connector, Redis) and connector.form is not None:
         return "Its keys are for other applications, which may change them; GHCM does not look for them again."
+    if isinstance(connector, Kafka):
+        return f'A topic has no versions, and others may write to it: kafka("{connector.topic}") reads its messages.'
     return ""

@@ -18,7 +18,7 @@ class AsSink:
     of `modes` where none is said; `why` it has no others. `key`: why it needs one in the modes that are `keyed`; in the
     others a key has no use. `formats`: those that may be said, the first where none is. `locked`: a job that appends
     holds a lock in the folder. `table`: it is such a table, whose keys are columns and whose names differ in more than
-    case; `nulls`: they may be null. `engines`: which write and read it; none: it does not work yet.
+    case; `nulls`: they may be null. `topic`: its records are messages, which may have a key. `engines`: which write it.
     """
 
     make: Callable[[str, Format], Connector] | Callable[[str, Format, str], Connector]
@@ -32,6 +32,7 @@ class AsSink:
     table: str = ""
     nulls: bool = True
     further: tuple[str, ...] = ()
+    topic: bool = False
     engines: tuple[Engine, ...] = (Engine.ROW, Engine.COLUMNAR, Engine.SPARK)
 
 
@@ -39,7 +40,15 @@ _NO_KEYS = "Files hold no keys by which a record could be found again."
 
 SINKS: Mapping[str, AsSink] = {
     "files": AsSink(Files, "path", (Mode.APPEND, Mode.REPLACE), why=_NO_KEYS, formats=("json", "csv"), locked=True),
-    "kafka": AsSink(Kafka, "topic", (Mode.APPEND,), why="A topic only grows.", engines=()),
+    "kafka": AsSink(
+        Kafka,
+        "topic",
+        (Mode.APPEND,),
+        why="A topic only grows.",
+        formats=("json", "csv", "text"),
+        topic=True,
+        engines=(Engine.ROW, Engine.COLUMNAR),
+    ),
     "parquet": AsSink(
         lambda path, _: Parquet(path),
         "path",

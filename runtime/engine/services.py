@@ -138,7 +138,8 @@ class Services:
         code = self.code(unit).get(task.id)
         key = code.key if isinstance(code, SinkCode) else None
         name = plain(f"{self.job}.{unit.name}.{task.id}" + (f".{call}" if call else ""))
-        return lambda: open_writer(sink, self.connections, writer=name, key=key, call=call)
+        staging = self.state / "staged"
+        return lambda: open_writer(sink, self.connections, writer=name, key=key, call=call, staging=staging)
 
     def dead_folder(self, unit: Unit) -> Path:
         """The table directory of a unit's dead letters."""

@@ -32,6 +32,12 @@ _RIGHTS = _codes(
     "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
 )
 _FENCED = _codes("_FENCED PRODUCER_FENCED INVALID_PRODUCER_EPOCH")
+_ANEW = _codes(
+    "CONCURRENT_TRANSACTIONS INVALID_TXN_STATE INVALID_PRODUCER_ID_MAPPING UNKNOWN_PRODUCER_ID "
+    "OUT_OF_ORDER_SEQUENCE_NUMBER _PURGE_QUEUE _PURGE_INFLIGHT"
+)
+"""A client cannot go on, but another can begin anew."""
+_LARGE = _codes("MSG_SIZE_TOO_LARGE INVALID_MSG_SIZE RECORD_LIST_TOO_LARGE")
 
 
 def client_options(settings: Kafka, heard: Callable[[KafkaError], None]) -> dict[str, Any]:
@@ -59,6 +65,22 @@ def passes(error: KafkaError) -> bool:
     return error.code() in _AWAY | UNKNOWN
 
 
+def heals(error: KafkaError) -> bool:
+    """Whether another attempt, with a new client, may succeed."""
+    return error.code() not in _FENCED and (passes(error) or error.retriable() or error.code() in _ANEW)
+
+
+def says_why(error: KafkaError) -> bool:
+    """Whether a message that did not arrive says more by it than that its client has given up."""
+    return not heals(error) and error.code() not in _FENCED
+
+
+def another_writes(topic: str) -> GhcmError:
+    """Another process has the name of this one and goes on in its place."""
+    hint = "run a job in one daemon only."
+    return GhcmError(f'another process writes to "{topic}" in place of this one', code="GHCM-739", hint=hint)
+
+
 def explained(settings: Kafka, error: KafkaError, topic: str) -> GhcmError:
     """What the error means for whoever uses the topic, and what to do."""
     code, where = error.code(), f"Kafka at {settings.bootstrap}"
@@ -70,8 +92,11 @@ def explained(settings: Kafka, error: KafkaError, topic: str) -> GhcmError:
         message, hint = f"{where} ends the connection of this user", "correct username and password of [kafka]."
     elif code in _RIGHTS:
         message, hint = f'{where} does not allow the use of "{topic}"', "give this user the rights of docs/kafka.md."
-    elif error.fatal() or code in _FENCED:
-        message, hint = f'another process writes to "{topic}" in place of this one', "run a job in one daemon only."
+    elif code in _LARGE:
+        message = f'{where} takes no message as large as one for "{topic}"'
+        hint = "raise max.message.bytes of the topic, or write smaller records; those of this version rest until then."
+    elif code in _FENCED:
+        return another_writes(topic)
     elif code in _AWAY:
         message, hint = f"{where} cannot be reached", "start it (ghcm services up starts one), or correct GHCM_KAFKA."
     return GhcmError(message, code="GHCM-739", detail=error.str()[:300], hint=hint)

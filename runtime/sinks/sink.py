@@ -4,13 +4,14 @@ A new kind is a module of this room that is a `SinkBackend`, and a line of the r
 """
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks import redis_sink, sql_sink, table_sink
 from ghcm.runtime.sinks.backend import KeyOf, Page, SinkBackend, SinkView, SinkWriter
-from ghcm.spg.connectors import unreadable
+from ghcm.spg.connectors import Kafka, unreadable
 from ghcm.spg.graph import Sink
 
 _BACKENDS: Mapping[str, SinkBackend] = {
@@ -32,12 +33,24 @@ def is_readable(sink: Sink) -> bool:
 
 
 def open_writer(
-    sink: Sink, connections: Connections, *, writer: str, key: KeyOf | None = None, call: str | None = None
+    sink: Sink,
+    connections: Connections,
+    *,
+    writer: str,
+    key: KeyOf | None = None,
+    call: str | None = None,
+    staging: Path | None = None,
 ) -> SinkWriter:
     """A writer for the sink. `writer` names who writes (job and task) and must be the same after a restart; `key` is
-    needed on Redis; `call` is the id of the batch call whose rows these are, so that they can be read back by it.
-    GhcmError if the sink cannot do its mode.
+    needed on Redis; `call` is the id of the batch call whose rows these are, so that they can be read back by it;
+    `staging` is a folder for what has to outlive the process until it is committed, which a topic needs. GhcmError if
+    the sink cannot do its mode.
     """
+    if isinstance(sink.connector, Kafka):
+        from ghcm.runtime.sinks import kafka_sink  # its client is large, and few programs need it
+
+        assert staging is not None, "whoever runs a unit has a state directory"
+        return kafka_sink.open_writer(sink, connections, writer=writer, key=key, staging=staging)
     return _backend(sink, "written").open_writer(sink, connections, writer=writer, key=key, call=call)
 
 
@@ -71,6 +84,6 @@ def view(sink: Sink, connections: Connections) -> SinkView:
 def _backend(sink: Sink, what: str) -> SinkBackend:
     word = sink.connector.word
     if word not in _BACKENDS:
-        message = f'sink "{sink.name}" cannot be {what}: {word} is no sink yet'
-        raise GhcmError(message, code="GHCM-734", hint="use redis, parquet or files")
+        message = f'sink "{sink.name}" cannot be {what}: it is a place of {word}'
+        raise GhcmError(message, code="GHCM-734", detail=unreadable(sink.connector))
     return _BACKENDS[word]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from signal import SIGKILL
 from threading import Event
 from typing import Any
 
@@ -15,6 +17,8 @@ from ghcm.optimizer import optimise
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.kafka_connection import Kafka
+from ghcm.runtime.sinks.backend import Commit
+from ghcm.runtime.sinks.kafka_sink import TransactionalWriter
 from ghcm.runtime.sinks.sink import read
 from ghcm.runtime.slot.engine import Engine
 from tests.conformance.live_runs import Compiled, checked
@@ -64,12 +68,44 @@ def admin(bootstrap: str) -> Any:
     return AdminClient({"bootstrap.servers": bootstrap})
 
 
-def main(bootstrap: str, base: Path, program: Path) -> None:
+def main(bootstrap: str, base: Path, program: Path, moment: str) -> None:
+    """Run to the end, or kill oneself at this moment of a commit: "prepared", "sent" or "committed"."""
+    if moment:
+        _die_at(moment)
     with KafkaRun(base, program.read_text(), Kafka(bootstrap=bootstrap), commit_s=0.02) as run:
         run.engine.wait()
         run.engine.check()
     print("done", flush=True)
 
 
+def _die_at(moment: str) -> None:
+    """What stands before and behind the steps of a commit is left to nobody's luck."""
+    commit, send = TransactionalWriter.commit, TransactionalWriter._send
+
+    def committing(self: TransactionalWriter, version: str) -> Commit:
+        if moment == "prepared" and self._staged(version).exists():
+            os.kill(os.getpid(), SIGKILL)
+        return commit(self, version)
+
+    def sending(self: TransactionalWriter, producer: Any, staged: Path) -> int:
+        rows = send(self, producer, staged)
+        if moment == "sent":
+            producer.flush(10)
+            os.kill(os.getpid(), SIGKILL)
+        return rows
+
+    TransactionalWriter.commit = committing  # type: ignore[method-assign]
+    TransactionalWriter._send = sending  # type: ignore[method-assign]
+    if moment == "committed":
+        unlink = Path.unlink
+
+        def unlinking(self: Path, missing_ok: bool = False) -> None:
+            if "staged" in self.parts and ".open-" not in self.name and self.exists():
+                os.kill(os.getpid(), SIGKILL)
+            unlink(self, missing_ok)
+
+        Path.unlink = unlinking  # type: ignore[method-assign]
+
+
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))
+    main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4] if len(sys.argv) > 4 else "")

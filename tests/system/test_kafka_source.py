@@ -301,6 +301,15 @@ def test_a_user_who_is_refused_is_told_why(tmp_path: Path, monkeypatch: pytest.M
         assert "ends the connection of this user" in str(error)
         assert "bad-one" not in str(error)
         assert 'does not allow the use of "k"' in str(fails(KafkaRun(tmp_path / "b", program("k"), me)))
+        (tmp_path / "c").mkdir()
+        (tmp_path / "c" / "in").write_text('{"n": 1}\n')
+        writing = (
+            program("k")
+            .replace("kafka(", "files(")
+            .replace('"k"', '"in"')
+            .replace('files("out", mode = append)', 'kafka("k")')
+        )
+        assert 'does not allow the use of "k"' in str(fails(KafkaRun(tmp_path / "c", writing, me)))
 
 
 # --- brokers and processes that die ----------------------------------------------------------------------------------

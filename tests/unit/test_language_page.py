@@ -28,4 +28,4 @@ def test_the_page_names_every_type_and_every_sink_that_runs() -> None:
     rows = [line.split("|")[1] for line in PAGE.splitlines() if line.startswith("| `")]
     named = {word for row in rows for word in re.findall(r"\w+", row)}
     assert set(BUILT_IN) <= named
-    assert set(SINKS) - {"kafka"} <= named
+    assert set(SINKS) <= named

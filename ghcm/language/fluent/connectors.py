@@ -32,11 +32,14 @@ def table(path: str, **options: Any) -> Pipeline:
 
 
 def kafka(topic: str | None = None, **options: Any) -> Pipeline:
-    """A topic: source or msg cache. Options of a source: `pattern` (of the names of topics, in place of one), `format`
-    ("json", "csv", "tsv", "eve", "text"), `separator` (of csv), `start` ("earliest", "latest", a time, or offsets by
-    partition: `[(0, 1200), (1, 900)]`), `until` ("latest": what is there now), `lost` ("fail", "earliest": what to do
-    where the topic no longer holds what comes next); and, each the name of a field of the record that is to hold it,
-    `key`, `timestamp`, `headers`, `origin` (the topic), `partition` and `offset`.
+    """A topic: source, sink or msg cache.
+
+    Options of a source: `pattern` (of the names of topics, in place of one), `format` ("json", "csv", "tsv", "eve",
+    "text"), `separator` (of csv), `start` ("earliest", "latest", a time, or offsets by partition: `[(0, 1200),
+    (1, 900)]`), `until` ("latest": what is there now), `lost` ("fail", "earliest": what to do where the topic no longer
+    holds what comes next); and, each the name of a field of the record that is to hold it, `key`, `timestamp`,
+    `headers`, `origin` (the topic), `partition` and `offset`. Of a sink: `format` ("json", "csv", "text"), `key` (of
+    the messages), `delivery` ("exactly_once", "at_least_once") and `record`.
     """
     return start("kafka", () if topic is None else (topic,), options)
 

@@ -215,7 +215,7 @@ def applied(name: str, values: tuple[object, ...], options: Mapping[str, object]
 
 _DURATION = re.compile(r"[0-9][0-9_]*(\.[0-9]+)?(us|ms|s|m|h|d)")
 _KINDS: Mapping[str, Kind] = {
-    **dict.fromkeys(("format", "form", "mode", "kind", "by", "on", "time"), "name"),
+    **dict.fromkeys(("format", "form", "mode", "delivery", "kind", "by", "on", "time"), "name"),
     "expire": "duration",
 }
 """Options whose strings are names or durations wherever the table does not say more: those of sinks and windows."""

@@ -18,16 +18,17 @@ from ghcm.lowering.drafts import SinkDraft
 from ghcm.lowering.expressions.functions import lambda_of
 from ghcm.operators import Argument
 from ghcm.source import Span
-from ghcm.spg.connectors import Connector, Format, Mode, Parquet, Redis
+from ghcm.spg.connectors import Connector, Format, Kafka, Mode, Parquet, Redis
 from ghcm.spg.graph import Cache, key_columns
 from ghcm.spg.sinks import CACHES, SINKS, AsSink
-from ghcm.types import Collection, Shape, Struct, Type, is_nullable, parts, strip
+from ghcm.types import Collection, Shape, String, Struct, Type, is_nullable, parts, strip
 from ghcm.unification import accepts, unify
 
 _DIVIDING = types.String | types.Enumeration | types.Int | types.Int32 | types.Date | types.Bool
 """The types of columns that divide the files of a table."""
 
 _MODES = tuple(mode.value for mode in Mode)
+_DELIVERY = Argument("delivery", "name", required=False, positional=False, choices=("exactly_once", "at_least_once"))
 
 
 def _arguments(word: str, sink: AsSink) -> tuple[Argument, ...]:
@@ -35,6 +36,7 @@ def _arguments(word: str, sink: AsSink) -> tuple[Argument, ...]:
     return (
         *(Argument(name, "string") for name in (sink.argument, *sink.further)),
         *([formats] if len(sink.formats) > 1 else []),
+        *([_DELIVERY] if sink.topic else []),
         Argument("mode", "name", required=False, positional=False, choices=_MODES),
         Argument("key", "lambda1", required=False, positional=False),
         *([Argument("partition", "lambda1", required=False, positional=False)] if word == "parquet" else []),
@@ -64,7 +66,8 @@ def sink_of(declaration: ast.SinkDecl, context: Context) -> SinkDraft:
         element = None if given.expr("record") is None else _record(given, context)
         return sink_in_form(declaration, given, element, context)
     facts = SINKS[word]
-    names = [given.string(each) for each in (facts.argument, *facts.further)]
+    names = [given.topic(facts.argument) if facts.topic else given.string(facts.argument)]
+    names += [given.string(each) for each in facts.further]
     mode = Mode(given.choice("mode", facts.modes[0].value))
     key = given.expr("key")
     if mode not in facts.modes:
@@ -73,11 +76,10 @@ def sink_of(declaration: ast.SinkDecl, context: Context) -> SinkDraft:
         _check_key(word, mode, key, declaration, context)
     element = None if given.expr("record") is None else _record(given, context)
     name, *further = [sound(each) for each in names]
-    if not facts.engines:
-        message = f'a sink of "{word}" does not work yet'
-        context.report(Code.NOT_YET, message, declaration.name.span, detail="It waits for transactions.")
     make = cast("Callable[..., Connector]", facts.make)
     made = make(name, Format(given.choice("format", facts.formats[0])), *further)
+    if isinstance(made, Kafka):
+        made = replace(made, delivery=given.choice("delivery", made.delivery))
     if made.address[0] == "files":
         check_path(name, given.span(facts.argument), context)
     partition = given.expr("partition")
@@ -170,6 +172,18 @@ def divided(sink: SinkDraft, element: Type, context: Context) -> Connector:
     return replace(sink.connector, partition=names)
 
 
+def check_text(sink: SinkDraft, element: Type, context: Context) -> None:
+    """Report records that are to be texts and are not."""
+    connector, columns = sink.connector, Collection(Shape.STREAM, element, True).columns
+    if not isinstance(connector, Kafka) or connector.format.name != "text":
+        return
+    if [type(field.type) for field in columns.fields] != [String]:
+        message = f'sink "{sink.name}" cannot write these records as text'
+        detail = f'A message is the one text of a record, never null, and these are "{_spelt(element)}".'
+        hint = "map(r => r.text) leaves a text; format = json and format = csv have several fields."
+        context.report(Code.WRITERS_DIFFER, message, sink.span, detail=detail, hint=hint)
+
+
 def check_names(sink: SinkDraft, element: Type, context: Context) -> None:
     """Report columns, of structs too, that a table would take for one."""
     structs = [each for each in parts(element) if isinstance(each, Struct)]
@@ -212,7 +226,7 @@ def _check_key(word: str, mode: Mode, key: ast.Expr | None, declaration: ast.Sin
         message = f'sink "{name}" needs a key: {facts.key}'
         hint = "For example key = r => r.key."
         context.report(Code.KEY_NEEDED, message, declaration.connector.span, hint=hint)
-    if not keyed and key is not None:
+    if not keyed and key is not None and not facts.topic:
         message = f'a key has no use in sink "{name}" of "{word}"'
         modes = " or ".join(each.value for each in facts.keyed)
         others = " or ".join(each for each, sink in SINKS.items() if sink.keyed)

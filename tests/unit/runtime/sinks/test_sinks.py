@@ -19,7 +19,7 @@ from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.backend import SinkWriter
 from ghcm.runtime.sinks.sink import latest_version, open_writer, read, rows_of_call
 from ghcm.source import Origin
-from ghcm.spg.connectors import Connector, Files, Format, Kafka, Mode, Parquet, Redis, Sql
+from ghcm.spg.connectors import Connector, Files, Format, Mode, Parquet, Redis, Sql
 from ghcm.spg.graph import Sink
 from ghcm.types import (
     Bool,
@@ -365,7 +365,6 @@ def test_scalars_stand_in_the_column_value(place: Place) -> None:
     [
         (Files("p", Format("json")), Mode.UPSERT, "cannot be upserted"),
         (Redis("r"), Mode.APPEND, "cannot be appended to"),
-        (Kafka("k", Format("json")), Mode.APPEND, "kafka is no sink yet"),
     ],
 )
 def test_a_mode_that_a_sink_has_not_is_refused(connector: Connector, mode: Mode, said: str, tmp_path: Path) -> None:
