@@ -17,8 +17,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic_core import ErrorDetails
 
 from ghcm.errors import GhcmError, suggest
+from ghcm.places import Place, place
 from ghcm.runtime.pubsub.kafka_connection import Kafka
 from ghcm.runtime.pubsub.redis_connection import shown
+from ghcm.stores import WRITABLE, no_place
 
 FILE = "ghcm.toml"
 """Looked for in the working directory; GHCM_CONFIG names another."""
@@ -49,6 +51,12 @@ def _redis(value: object) -> object:
     raise ValueError('expected "embedded", "redis://host:port/0" or "unix:///path/of/socket"')
 
 
+def _kept_at(value: object) -> object:
+    if isinstance(value, str) and (why := no_place(value, WRITABLE, "written")) is not None:
+        raise ValueError(f"{why[0]}; {why[1].lower().removesuffix('.')}")
+    return value
+
+
 Seconds = Annotated[float, BeforeValidator(_seconds), Field(gt=0)]
 
 _STRICT = ConfigDict(extra="forbid", frozen=True)
@@ -72,6 +80,19 @@ class Spark(BaseModel):
     """Heap of the driver, which in local mode does all the work."""
     home: Path | None = None
     """A Spark installation; None: that of the pyspark package."""
+
+
+class S3(BaseModel):
+    """`[s3]`: the stores behind `s3://`; keys stand in the environment, or in a file."""
+
+    model_config = _STRICT
+    endpoint: Annotated[str, Field(pattern="^https?://[^/@]+/?$")] | None = None
+    """The URL of a server that speaks S3; None: Amazon's."""
+    region: str | None = None
+    credentials: Path | None = None
+    """A file as Amazon's tools have it; None: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or theirs."""
+    profile: str | None = None
+    """Which keys of the file."""
 
 
 class Limits(BaseModel):
@@ -103,6 +124,8 @@ class Settings(BaseModel):
     sql: Annotated[dict[str, str], Field(repr=False)] = {}
     """URLs of databases by the names that programs use; `${NAME}` in one stands for a variable of the environment."""
     kafka: Kafka = Kafka()
+    snapshots: Annotated[str, BeforeValidator(_kept_at)] | None = None
+    """A folder or a URL for the snapshots of streams; None: in the state directory."""
     commit_interval: Seconds = 1.0
     call_timeout: Seconds = 3600.0
     """How long a call without a deadline of its own may take; one over HTTP to a stream unit a minute at most."""
@@ -110,7 +133,12 @@ class Settings(BaseModel):
     """How long a server that is away is waited for."""
     http: Http = Http()
     spark: Spark = Spark()
+    s3: S3 = S3()
     limits: Limits = Limits()
+
+    def snapshots_at(self, state: Path) -> Place:
+        """Where the snapshots of jobs are whose state is there."""
+        return state / "snapshots" if self.snapshots is None else place(Path.cwd(), self.snapshots)
 
     @property
     def embedded(self) -> bool:
@@ -177,9 +205,17 @@ def load_settings(
     for _, values in reversed(sources):
         merged = _merge(merged, values)
     try:
-        return Settings.model_validate(merged)
+        settings = Settings.model_validate(merged)
     except ValidationError as error:
         raise _bad(error.errors(include_url=False), sources) from None
+    if environment is None:  # where the clients of stores look, also in child processes that stand elsewhere
+        given = settings.s3.model_dump(exclude_none=True)
+        os.environ.update({f"GHCM_S3_{name.upper()}": _absolute(value) for name, value in given.items()})
+    return settings
+
+
+def _absolute(value: object) -> str:
+    return str(value.absolute() if isinstance(value, Path) else value)
 
 
 def _from_file(path: Path, *, required: bool) -> dict[str, object]:
@@ -245,7 +281,8 @@ def _line(error: ErrorDetails, sources: list[tuple[str, dict[str, object]]]) -> 
     path = tuple(str(part) for part in error["loc"])
     source = next((name for name, values in sources if _holds(values, path)), "the settings")
     name = f"GHCM_{'_'.join(path).upper()}" if source == "the environment" else ".".join(path)
-    found = "" if path[0] in ("redis", "sql") or path in _SECRET else f"; found {error['input']!r}"
+    hidden = path[0] in ("redis", "sql") or path in _SECRET or path == ("s3", "endpoint")
+    found = "" if hidden else f"; found {error['input']!r}"
     expected = error["msg"].removeprefix("Value error, ")
     if error["type"] == "extra_forbidden":
         expected, found = "there is no such setting", ""

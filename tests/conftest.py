@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import kafka_server
+from tests.object_store import ObjectStore, shared_store, stop_shared_store
 from tests.postgres_server import PostgresServer, new_database, shared_postgres, stop_shared_postgres
 from tests.redis_server import RedisServer, shared_server, stop_shared_server
 
@@ -80,6 +81,7 @@ def _end_redis() -> Iterator[None]:
     yield
     stop_shared_server()
     stop_shared_postgres()
+    stop_shared_store()
 
 
 @pytest.fixture(scope="session")
@@ -102,6 +104,15 @@ def postgres(postgres_server: PostgresServer) -> Iterator[str]:
     """The URL of a database that this test alone has."""
     with new_database(postgres_server) as name:
         yield postgres_server.url(name)
+
+
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch) -> ObjectStore:
+    """The object store of this session, to which this process is connected."""
+    found = shared_store()
+    for name, value in found.environment().items():
+        monkeypatch.setenv(name, value)
+    return found
 
 
 Golden = Callable[[Path, str], None]

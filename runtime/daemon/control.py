@@ -15,8 +15,8 @@ from pathlib import Path
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from ghcm.errors import GhcmError
+from ghcm.places import make_private
 from ghcm.runtime.daemon.protocol import LONGEST_LINE, Document, decode, encode, error_document
-from ghcm.runtime.sockets import make_private
 
 log = logging.getLogger("ghcm.daemon")
 

@@ -15,6 +15,7 @@ from redis import Redis
 from redis.asyncio import Redis as AsyncRedis
 
 from ghcm.errors import GhcmError
+from ghcm.places import Place, place
 from ghcm.runtime.pubsub.cache import AsyncMessageCache, MessageCache, Topic, cache_topic
 from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka
 from ghcm.runtime.pubsub.redis_cache import AsyncRedisCache, RedisCache
@@ -46,9 +47,9 @@ class Connections:
     _brokers: Brokers | None = field(default=None, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def path(self, path: str) -> Path:
+    def path(self, path: str) -> Place:
         """A path of the program in this run."""
-        return self.base / path
+        return place(self.base, path)
 
     def database(self, name: str) -> Database:
         """The database of that name, which all threads share. GhcmError where none is configured."""

@@ -12,7 +12,8 @@ import subprocess
 from pathlib import Path
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.sockets import make_private, short_socket
+from ghcm.places import make_private
+from ghcm.runtime.sockets import short_socket
 
 LEAST_VERSION = (6, 2)
 
