@@ -1,4 +1,4 @@
-"""Files of this machine: which ones a path means, their bytes, decompressed, and why they cannot be read."""
+"""Files, by paths or URLs: which ones a path means, their bytes, decompressed, and why they cannot be read."""
 
 import errno
 import glob
@@ -7,9 +7,11 @@ import io
 import os
 import zlib
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from ghcm.errors import GhcmError, suggest_file
+from ghcm.places import Place, Remote, place
+from ghcm.stores import hint_for, scheme_of, understood
 
 _BY_ENDING = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 _SKIPPED_AT_ONCE = 1 << 20
@@ -29,6 +31,8 @@ def find_files(path: str, base: Path) -> list[str]:
     not be asked for.
     """
     try:
+        if isinstance(remote := place(base, path), Remote):
+            return remote.files()
         if (base / path).is_dir():
             names = [os.path.join(path, name) for name in os.listdir(base / path) if name[0] not in "._"]
         else:
@@ -40,6 +44,9 @@ def find_files(path: str, base: Path) -> list[str]:
 
 def nothing_to_read(path: str, base: Path) -> GhcmError:
     """What a user reads where a path means no file."""
+    if isinstance(place(base, path), Remote):
+        hint = "see that bucket and name are right; files in folders below are found by a glob such as folder/**/*."
+        return GhcmError(f'cannot read files "{path}": no object matches', code="GHCM-735", hint=hint)
     what, hint = "no file matches", "see that the path is right; --directory names another folder to start from."
     if (base / path).is_dir():
         what, hint = (
@@ -64,15 +71,16 @@ def packed(suffix: str, compression: str) -> str:
     return _BY_ENDING.get(suffix, "none") if compression == "ending" else compression
 
 
-def open_file(path: Path, compression: str, offset: int) -> BinaryIO:
+def open_file(path: Place, compression: str, offset: int) -> BinaryIO:
     """The bytes of a file behind the first `offset` (decompressed). `compression` as in `Files`. OSError, EOFError or
     `zlib.error` where it cannot be read, from here or from what is given.
     """
     kind = packed(path.suffix, compression)
     if kind == "zstd":
         return _zstd(path, offset)
-    opened = gzip.open(path) if kind == "gzip" else path.open("rb", buffering=0)  # noqa: SIM115 - the caller closes
-    stream = cast("BinaryIO", opened)
+    found = path.open() if isinstance(path, Remote) else path
+    plain = found.open("rb", buffering=0) if isinstance(found, Path) and kind != "gzip" else found
+    stream = cast("BinaryIO", gzip.open(found) if kind == "gzip" else plain)  # noqa: SIM115 - the caller closes
     if offset:
         stream.seek(offset, os.SEEK_SET)
     return stream
@@ -83,7 +91,7 @@ def bare(line: bytes) -> str:
     return line.decode("utf-8", "replace").removesuffix("\n").removesuffix("\r")
 
 
-def open_lines(path: Path, compression: str) -> BinaryIO:
+def open_lines(path: Place, compression: str) -> BinaryIO:
     """The bytes of a file behind its byte order mark, if it has one, also line by line; as `open_file`."""
     stream = io.BufferedReader(cast("io.RawIOBase", open_file(path, compression, 0)))
     if stream.peek(3).startswith(BYTE_ORDER_MARK):
@@ -91,10 +99,11 @@ def open_lines(path: Path, compression: str) -> BinaryIO:
     return cast("BinaryIO", stream)
 
 
-def _zstd(path: Path, offset: int) -> BinaryIO:
+def _zstd(path: Place, offset: int) -> BinaryIO:
     import pyarrow as pa  # a tenth of a second that most programs never need
 
-    stream = cast("BinaryIO", pa.input_stream(str(path), compression="zstd"))
+    found: Any = path.open() if isinstance(path, Remote) else str(path)
+    stream = cast("BinaryIO", pa.input_stream(found, compression="zstd"))
     while offset > 0 and (skipped := len(stream.read(min(offset, _SKIPPED_AT_ONCE)))):
         offset -= skipped
     return stream
@@ -102,10 +111,14 @@ def _zstd(path: Path, offset: int) -> BinaryIO:
 
 def unreadable(file: str, error: Exception) -> GhcmError:
     """What a user reads where a file cannot be read."""
+    remote = scheme_of(file) is not None
+    error = understood(error, file) if remote else error
     reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
     number = error.errno if isinstance(error, OSError) else None
     hint = "see that it is whole, and that it is packed as its ending says."
-    if number == errno.ENOENT:
+    if remote and isinstance(error, FileNotFoundError | PermissionError | ConnectionError):
+        hint = hint_for(error)
+    elif number == errno.ENOENT:
         hint = "it has gone since the run began: see what moves or removes it."
     elif number in (errno.EACCES, errno.EPERM):
         hint = "let the user of this process read it."

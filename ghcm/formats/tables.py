@@ -10,13 +10,13 @@ import math
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
-from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 import pyarrow as pa
 
 from ghcm.errors import GhcmError
 from ghcm.formats.records import Row, column_indices
+from ghcm.places import Place, Remote, readable
 from ghcm.types import Struct
 from ghcm.values import Json, WrittenFloat
 from ghcm.values.decimals import decimal_text
@@ -26,7 +26,7 @@ Batches: TypeAlias = Callable[[list[str]], Iterator[pa.RecordBatch]]
 _ROWS = 16_384
 
 
-def read_tables(path: Path, file: str, format_: str, schema: Struct, skipped: int) -> Iterator[pa.RecordBatch]:
+def read_tables(path: Place, file: str, format_: str, schema: Struct, skipped: int) -> Iterator[pa.RecordBatch]:
     """The rows of a file behind the first ones, in batches of the columns that the record names. GhcmError where it
     lacks one, or is no such file."""
     try:
@@ -46,20 +46,20 @@ def read_tables(path: Path, file: str, format_: str, schema: Struct, skipped: in
 
 
 @contextmanager
-def open_table(path: Path, format_: str) -> Generator[tuple[pa.Schema, Batches]]:
+def open_table(path: Place, format_: str) -> Generator[tuple[pa.Schema, Batches]]:
     """The schema of a Parquet or Arrow file, and what gives these columns of its rows in batches. `pa.ArrowInvalid`
     where it is no such file.
     """
     if format_ == "parquet":
         import pyarrow.parquet as pq
 
-        with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as opened:
+        with pq.ParquetFile(readable(path), coerce_int96_timestamp_unit="us") as opened:
             reading: Any = opened
             yield opened.schema_arrow, lambda names: reading.iter_batches(_ROWS, columns=names, use_threads=False)
         return
     from pyarrow import ipc
 
-    with pa.memory_map(str(path)) as mapped:
+    with path.raw() if isinstance(path, Remote) else pa.memory_map(str(path)) as mapped:
         if mapped.read(6) == b"ARROW1":
             reader: Any = ipc.open_file(mapped)
             batches = (reader.get_batch(number) for number in range(reader.num_record_batches))

@@ -63,13 +63,6 @@ class Context:
         return self.diagnostics.error(code.value, message, span, detail=detail, hint=hint)
 
 
-def check_path(path: str, span: Span | None, context: Context | Scope) -> None:
-    """Report a URL where a path of this machine is meant: it would be a folder of that name."""
-    if "://" in path:
-        message = f'"{path}" is a URL, and places by URL are not supported yet'
-        context.report(Code.NOT_YET, message, span, hint="Take a path of this machine.")
-
-
 @dataclass(frozen=True, slots=True)
 class Scope:
     """What a name means inside an expression. None stands for a name whose own mistake has been reported.

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any, cast
 from urllib.parse import unquote
 
@@ -20,8 +19,10 @@ import pyarrow.parquet
 
 from ghcm import types
 from ghcm.errors import GhcmError, suggest
+from ghcm.places import Place, Remote, delta_place, readable
 from ghcm.schemas.arrow import arrow_type, type_of
 from ghcm.schemas.records import Unmapped
+from ghcm.stores import hint_for, understood
 from ghcm.tables.delta import actions_of, commit_file, deltalake
 from ghcm.tables.versions import explained
 from ghcm.types import Struct, Type, is_nullable, strip
@@ -58,7 +59,7 @@ class OpenTable:
     """
 
     def __init__(
-        self, path: Path, said: str, record: Struct, version: int | None = None, time_us: int | None = None
+        self, path: Place, said: str, record: Struct, version: int | None = None, time_us: int | None = None
     ) -> None:
         self._path = path
         self._said = said
@@ -117,7 +118,10 @@ class OpenTable:
         parquet: Any = pyarrow.parquet
         path = self._path / file.name
         try:
-            with explained(self._path, "read"), parquet.ParquetFile(path, coerce_int96_timestamp_unit="us") as opened:
+            with (
+                explained(self._path, "read"),
+                parquet.ParquetFile(readable(path), coerce_int96_timestamp_unit="us") as opened,
+            ):
                 there = opened.schema_arrow.names
                 names = [each for each in self._columns if each in there and each not in self._partition]
                 groups, first = _groups(opened.metadata, skipped)
@@ -146,7 +150,7 @@ class OpenTable:
     def _open(self, version: int | None, time_us: int | None) -> Any:
         library = deltalake()
         try:
-            table = library.DeltaTable(str(self._path))
+            table = library.DeltaTable(**delta_place(self._path))
         except library.exceptions.TableNotFoundError:
             raise _nothing_there(self._path, self._said) from None
         newest = table.version()
@@ -158,6 +162,8 @@ class OpenTable:
                 if self._began(table.version()) > time_us:  # it gives the oldest where none is as old
                     raise library.exceptions.DeltaError("No version is as old")
         except (library.exceptions.DeltaError, OSError) as error:
+            if isinstance(understood(error, self._said), ConnectionError | PermissionError):
+                raise
             at = f"version {version}" if version is not None else timestamp_text(time_us or 0)
             hint = f"it is at version {newest}; what is older than its log can no longer be read."
             raise self._wrong(f"it cannot be read as of {at}", f"{error}.", hint, "GHCM-732") from error
@@ -229,9 +235,10 @@ class OpenTable:
         return GhcmError(f'cannot read table "{self._said}": {what}', code=code, detail=detail, hint=hint)
 
 
-def is_table(path: Path) -> bool:
+def is_table(path: Place) -> bool:
     """Whether there is a Delta table."""
-    return bool(deltalake().DeltaTable.is_deltatable(str(path)))
+    with explained(path, "read"):
+        return bool(deltalake().DeltaTable.is_deltatable(*delta_place(path).values()))
 
 
 def unfollowable(said: str, what: str, detail: str = "", hint: str = "") -> GhcmError:
@@ -240,8 +247,10 @@ def unfollowable(said: str, what: str, detail: str = "", hint: str = "") -> Ghcm
     return GhcmError(f'cannot follow table "{said}": {what}', code="GHCM-738", detail=detail, hint=hint)
 
 
-def _nothing_there(path: Path, said: str) -> GhcmError:
+def _nothing_there(path: Place, said: str) -> GhcmError:
     hint = "see that the path is right; --directory names another folder to start from."
+    if isinstance(path, Remote):
+        hint = hint_for(FileNotFoundError())
     if path.is_dir() and any(path.glob("*.parquet")):
         hint = f'its files can be read as they are: files("{said}/*.parquet").'
     detail = f'A Delta table has a folder "_delta_log", and "{path}" has none.'

@@ -1,4 +1,4 @@
-"""Files of this machine piece by piece, decompressed and decoded as their formats ask.
+"""Files piece by piece, decompressed and decoded as their formats ask.
 
 Polars and Arrow let go of the interpreter while they parse, so that a thread beside the loop decodes on another core.
 """
@@ -12,6 +12,7 @@ import pyarrow as pa
 from ghcm.formats.files import open_file
 from ghcm.formats.tables import read_tables
 from ghcm.functions import Failure
+from ghcm.places import place
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.formats.chunks import Decoder, Letters, Lines
 from ghcm.runtime.formats.decoder import open_decoder
@@ -78,9 +79,9 @@ def _pieces(
     """Bytes of lines, or batches of rows; None at the end."""
     name = files.format.name
     if name in _TABLES:
-        yield from read_tables(base / file, file, name, schema, offset)
+        yield from read_tables(place(base, file), file, name, schema, offset)
     else:
-        with open_file(base / file, files.compression, offset) as stream:
+        with open_file(place(base, file), files.compression, offset) as stream:
             most = _GROWS * size
             while data := stream.read(size):
                 yield data

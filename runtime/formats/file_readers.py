@@ -2,7 +2,6 @@
 
 import csv
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -14,6 +13,7 @@ from ghcm.formats.csv_records import csv_records
 from ghcm.formats.fields import from_text_field
 from ghcm.formats.files import bare, open_lines
 from ghcm.formats.records import json_parser, object_reader
+from ghcm.places import Place, readable
 from ghcm.runtime.data.columns import Row, columns_of, rows_of
 from ghcm.runtime.formats.tables import conform
 from ghcm.spg.connectors import Files, Parquet
@@ -28,7 +28,7 @@ _NONE: Mapping[str, Any] = {}
 
 
 def read_file(
-    path: Path, connector: Files | Parquet, columns: Struct, values: Mapping[str, Any] = _NONE
+    path: Place, connector: Files | Parquet, columns: Struct, values: Mapping[str, Any] = _NONE
 ) -> Iterator[Row]:
     """The rows of a file, in order. Fields that are not among the columns are passed over. GhcmError says which value
     does not fit. `values`: those of columns that the file lacks, as the log of its table has them.
@@ -41,7 +41,7 @@ def read_file(
 
 
 def read_frame(
-    path: Path, connector: Files | Parquet, columns: Struct, values: Mapping[str, Any] = _NONE
+    path: Place, connector: Files | Parquet, columns: Struct, values: Mapping[str, Any] = _NONE
 ) -> pl.DataFrame:
     """The rows of a file as one frame, as `read_file` gives them."""
     types = [(field.name, field.type) for field in columns.fields]
@@ -51,15 +51,15 @@ def read_frame(
     return pl.concat(frames, rechunk=False) if frames else columns_of((), types)
 
 
-def _read_parquet(path: Path, columns: Struct, values: Mapping[str, Any]) -> Iterator[Row]:
+def _read_parquet(path: Place, columns: Struct, values: Mapping[str, Any]) -> Iterator[Row]:
     for frame in _parquet_frames(path, columns, values):
         yield from rows_of(frame, [(field.name, field.type) for field in columns.fields])
 
 
-def _parquet_frames(path: Path, columns: Struct, values: Mapping[str, Any]) -> Iterator[pl.DataFrame]:
+def _parquet_frames(path: Place, columns: Struct, values: Mapping[str, Any]) -> Iterator[pl.DataFrame]:
     fixed = divided_values(columns, values)
     try:
-        with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
+        with pq.ParquetFile(readable(path), coerce_int96_timestamp_unit="us") as file:
             there = [name for name in file.schema_arrow.names if name not in fixed]
             present = [name for name in columns.names if name in there] or there[:1]
             batches = file.iter_batches(_BATCH_ROWS, columns=present)  # pyright: ignore[reportUnknownMemberType]
@@ -72,7 +72,7 @@ def _parquet_frames(path: Path, columns: Struct, values: Mapping[str, Any]) -> I
         raise GhcmError(f'"{path}" is no Parquet file that can be read', code="GHCM-733", detail=str(error)) from error
 
 
-def _read_json_lines(path: Path, columns: Struct) -> Iterator[Row]:
+def _read_json_lines(path: Place, columns: Struct) -> Iterator[Row]:
     parse, read = json_parser(written=has_decimal(columns), own=True), object_reader(columns, own=True)
     number = 0
     with open_lines(path, "ending") as lines:
@@ -85,7 +85,7 @@ def _read_json_lines(path: Path, columns: Struct) -> Iterator[Row]:
             raise _unfit(path, number, error) from error
 
 
-def _read_csv(path: Path, columns: Struct, separator: str) -> Iterator[Row]:
+def _read_csv(path: Place, columns: Struct, separator: str) -> Iterator[Row]:
     number, width = 1, 0
     fields: list[tuple[int, Callable[[str], object]]] = []
     with open_lines(path, "ending") as lines:
@@ -107,7 +107,7 @@ def _read_csv(path: Path, columns: Struct, separator: str) -> Iterator[Row]:
             raise _unfit(path, number, error) from error
 
 
-def _unfit(path: Path, number: int, error: Exception) -> GhcmError:
+def _unfit(path: Place, number: int, error: Exception) -> GhcmError:
     """A line whose value does not fit."""
     message = f'"{path}", line {number} does not fit the sink\'s record'
     return GhcmError(message, code="GHCM-733", detail=str(error))

@@ -20,17 +20,20 @@ from ghcm.runtime.formats.chunks import Letters
 from ghcm.runtime.formats.file_pieces import FIRST_PIECE, Decoded, decoded
 from ghcm.runtime.sources.source import Mailbox
 from ghcm.spg.connectors import Files
+from ghcm.stores import scheme_of
 from ghcm.types import Struct
 
 _PREFETCHED = 3
-_LOOK_S = 0.25
+_LOOK_S, _LOOK_AFAR_S = 0.25, 1.0
 _Position: TypeAlias = tuple[int, int, object]
 """Bytes (or rows of tables) and lines (or rows) used of a file, and what its decoder has to know to go on."""
 _START: _Position = (0, 0, None)
 
 
 class FilesSource:
-    """Lines of files. The position: the files that are left, and bytes (decompressed) and lines used of the first."""
+    """Lines of files. The position: the files that are left, and bytes (decompressed) and lines used of the first; None
+    while a store is asked which there are.
+    """
 
     replayable = True
     due: float | None = None
@@ -41,9 +44,9 @@ class FilesSource:
         self._partition = partition
         self._base = base
         self._piece = piece
-        self._left: list[str] = []
+        self._left: list[str] | None = None
         self._at: _Position = _START
-        self._mailbox = Mailbox[Decoded](_PREFETCHED)
+        self._mailbox = Mailbox[Decoded | list[str]](_PREFETCHED)
 
     def open(self, position: object, wake: Callable[[], None]) -> None:
         """Find the files, or go on where the position says. GhcmError if there are none."""
@@ -51,33 +54,37 @@ class FilesSource:
             known = cast("Mapping[str, object]", position)
             self._left = list(cast("list[str]", known["files"]))
             self._at = cast("int", known["offset"]), cast("int", known["number"]), known["header"]
-        else:
-            self._left = find_files(self._connector.path, self._base)
-            if not self._left:
-                raise nothing_to_read(self._connector.path, self._base)
-        if self._left:
-            self._mailbox.feed("ghcm-files", partial(self._read, list(self._left), self._at), wake)
+        elif scheme_of(self._connector.path) is None:
+            self._left = self._found()
+        if self._left != []:
+            left = None if self._left is None else list(self._left)
+            self._mailbox.feed("ghcm-files", partial(self._read, left, self._at), wake)
 
     def partitions(self) -> frozenset[str]:
         """A name for each file that has not been read to its end, or one for all of them."""
-        return frozenset(map(self._partition_of, self._left))
+        return frozenset({self._partition} if self._left is None else map(self._partition_of, self._left))
 
     def poll(self, rows: int, letters: Letters) -> Batch | None:
         while (piece := self._mailbox.take()) is not None:
+            if isinstance(piece, list):
+                self._left = piece
+                return Batch.from_rows(self._schema, (), partition=self._partition)  # so that the position is kept
             for letter in piece.letters:
                 letters(*letter)
             self._at = piece.offset, piece.number, piece.header
             if piece.last:
-                self._left, self._at = self._left[1:], _START
+                self._left, self._at = (self._left or [])[1:], _START
             if piece.batch is not None:
                 return piece.batch
         return None
 
     @property
     def ended(self) -> bool:
-        return not self._left
+        return self._left == []
 
     def position(self) -> object:
+        if self._left is None:
+            return None
         offset, number, header = self._at
         return {"files": self._left, "offset": offset, "number": number, "header": header}
 
@@ -87,9 +94,17 @@ class FilesSource:
     def _partition_of(self, file: str) -> str:
         return self._partition if self._connector.clock == "continues" else f"{self._partition}:{file}"
 
-    def _read(self, files: list[str], begin: _Position) -> None:
-        """The thread: leave what is decoded in the mailbox."""
-        for file in files:
+    def _found(self) -> list[str]:
+        found = find_files(self._connector.path, self._base)
+        if not found:
+            raise nothing_to_read(self._connector.path, self._base)
+        return found
+
+    def _read(self, files: list[str] | None, begin: _Position) -> None:
+        """The thread: leave what is decoded in the mailbox, and first the files where they are still to be found."""
+        if files is None and not self._mailbox.put(files := self._found()):
+            return
+        for file in files or ():
             try:
                 partition = self._partition_of(file)
                 for piece in decoded(self._connector, self._schema, self._base, file, partition, begin, self._piece):
@@ -190,7 +205,7 @@ class FollowSource:
                 begin = _START
             files = self._new(read)
             if not files:
-                self._closed.wait(_LOOK_S)
+                self._closed.wait(_LOOK_S if scheme_of(self._connector.path) is None else _LOOK_AFAR_S)
                 files = self._new(read)
 
     def _new(self, read: set[str]) -> list[str]:

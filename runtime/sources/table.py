@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from ghcm.errors import GhcmError
 from ghcm.functions import Failure
+from ghcm.places import Remote, place
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.formats.chunks import Letters
 from ghcm.runtime.formats.tables import Tables
@@ -21,7 +22,7 @@ from ghcm.tables.reading import OpenTable, TableFile, is_table, unfollowable
 from ghcm.types import Struct
 
 _PREFETCHED = 3
-_LOOK_S = 0.25
+_LOOK_S, _LOOK_AFAR_S = 0.25, 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,8 @@ class TableSource:
         self._connector = connector
         self._schema = schema
         self._partition = partition
-        self._path = base / connector.path
+        self._path = place(base, connector.path)
+        self._look_s = _LOOK_AFAR_S if isinstance(self._path, Remote) else _LOOK_S
         self._place: _Place | None = None
         self._closed = Event()
         self._mailbox = Mailbox[_Piece](_PREFETCHED)
@@ -105,7 +107,7 @@ class TableSource:
         while not self._closed.is_set():
             commit = table.commit(here.version)
             if commit is None:
-                self._closed.wait(_LOOK_S)
+                self._closed.wait(self._look_s)
                 continue
             if commit.rewrites and self._connector.rewrites == "fail":
                 raise self._rewritten(here.version)
@@ -118,7 +120,7 @@ class TableSource:
         """The table, for which one that follows waits; None where the source was closed before."""
         connector = self._connector
         while connector.follow and place is None and not is_table(self._path):
-            if self._closed.wait(_LOOK_S):
+            if self._closed.wait(self._look_s):
                 return None
         version, time = connector.version, connector.time_us
         if place is not None:

@@ -12,7 +12,7 @@ from ghcm.expr import Lambda
 from ghcm.functions import comparable
 from ghcm.language import ast
 from ghcm.lowering.arguments import Given, match_arguments
-from ghcm.lowering.context import Context, Scope, check_path, origin_of
+from ghcm.lowering.context import Context, Scope, origin_of
 from ghcm.lowering.declarations.redis_forms import FORM_ARGUMENTS, key_in_form, sink_in_form
 from ghcm.lowering.drafts import SinkDraft
 from ghcm.lowering.expressions.functions import lambda_of
@@ -21,6 +21,7 @@ from ghcm.source import Span
 from ghcm.spg.connectors import Connector, Format, Kafka, Mode, Parquet, Redis
 from ghcm.spg.graph import Cache, key_columns
 from ghcm.spg.sinks import CACHES, SINKS, AsSink
+from ghcm.stores import WRITABLE, no_place
 from ghcm.types import Collection, Shape, String, Struct, Type, is_nullable, parts, strip
 from ghcm.unification import accepts, unify
 
@@ -80,8 +81,8 @@ def sink_of(declaration: ast.SinkDecl, context: Context) -> SinkDraft:
     made = make(name, Format(given.choice("format", facts.formats[0])), *further)
     if isinstance(made, Kafka):
         made = replace(made, delivery=given.choice("delivery", made.delivery))
-    if made.address[0] == "files":
-        check_path(name, given.span(facts.argument), context)
+    if made.address[0] == "files" and (why := no_place(name, WRITABLE, "written")) is not None:
+        context.report(Code.NO_CONNECTOR, why[0], given.span(facts.argument), detail=why[1])
     partition = given.expr("partition")
     return SinkDraft(declaration.name.text, made, mode, key, element, declaration.name.span, partition=partition)
 

@@ -1,5 +1,6 @@
 """Sources: where records come from. Those of a format stay raw until `as` says what they are."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -7,7 +8,7 @@ from ghcm.codes import Code
 from ghcm.errors import Reported, every, sound
 from ghcm.expr import Lambda, Var
 from ghcm.language import ast
-from ghcm.lowering.context import Scope, check_path
+from ghcm.lowering.context import Scope
 from ghcm.lowering.drafts import SOURCES, Bound, Draft, Flow, Raw, RawSource, Step, rule
 from ghcm.lowering.expressions.constants import NotConstant, constant
 from ghcm.lowering.expressions.conversion import common_type
@@ -20,6 +21,7 @@ from ghcm.lowering.types import has_null
 from ghcm.spg.connectors import Connector, Files, Format, Generate, Kafka, Memory, Socket, SqlQuery, Table
 from ghcm.spg.graph import Forward
 from ghcm.spg.ops import Filter, Source, Union
+from ghcm.stores import SCHEMES, WRITABLE, no_place, scheme_of
 from ghcm.types import Collection, Field, Int, List, Map, Shape, Struct, Timestamp, Type, parts, strip
 
 _BY_SUFFIX = {
@@ -41,8 +43,7 @@ _PORTS = range(1, 65536)
 @rule(SOURCES, "files")
 def files(step: Step) -> Bound:
     """Records of files; the format follows the name where it is not said."""
-    path = sound(step.given.string("path"))
-    check_path(path, step.given.span("path"), step.scope)
+    path = _path(step, SCHEMES)
     format_ = format_given(step, format_of(path) or "text")
     if format_.name in ("parquet", "arrow") and step.given.expr("compression") is not None:
         message = f'"compression" is for files of lines, and {format_.name} packs its columns itself'
@@ -51,6 +52,13 @@ def files(step: Step) -> Bound:
     follow, tail = waited(step, path, format_, compression)
     clock = clock_of(step, follow=follow, tail=tail)
     return of_format(step, Files(path, format_, compression, clock, follow, tail), format_, bounded=not follow)
+
+
+def _path(step: Step, schemes: Sequence[str]) -> str:
+    path = sound(step.given.string("path"))
+    if (why := no_place(path, schemes, "read")) is not None:
+        step.report(Code.NO_CONNECTOR, why[0], step.given.span("path"), detail=why[1])
+    return path
 
 
 def format_of(path: str) -> str | None:
@@ -62,8 +70,7 @@ def format_of(path: str) -> str | None:
 @rule(SOURCES, "table")
 def table(step: Step) -> Bound:
     """Rows of a Delta table."""
-    path = sound(step.given.string("path"))
-    check_path(path, step.given.span("path"), step.scope)
+    path = _path(step, WRITABLE)
     version, time, at = None, None, step.given.expr("at")
     if isinstance(at, ast.Literal) and isinstance(at.type, Int):
         version = step.given.integer("at")
@@ -257,6 +264,9 @@ def _check_growing(step: Step, path: str, format_: Format, compression: str) -> 
     whole = "follow = true reads each file once, when it is whole."
     if format_.name in ("parquet", "arrow"):
         message, detail = f"files of {format_.name} cannot be tailed", "They can be read only when they are whole."
+        step.report(Code.BAD_FORMAT, message, step.given.span("tail"), detail=detail, hint=whole)
+    elif scheme_of(path) is not None:
+        message, detail = "objects of a store cannot be tailed", "An object does not grow: it is replaced as a whole."
         step.report(Code.BAD_FORMAT, message, step.given.span("tail"), detail=detail, hint=whole)
     elif compression in ("gzip", "zstd") or (compression == "ending" and path.endswith(COMPRESSED)):
         said = step.given.span("compression") if compression != "ending" else step.given.span("path")

@@ -15,6 +15,7 @@ import pyarrow as pa
 from ghcm.errors import GhcmError
 from ghcm.formats.messages import Message
 from ghcm.functions import Failure
+from ghcm.places import Place, Remote, place
 from ghcm.reducers import Aggregate
 from ghcm.spg.connectors import Files, Format, Generate, Kafka, Memory, Mode, Socket, SourceConnector, SqlQuery, Table
 from ghcm.spg.ops import Publish, ReadSink, ReadTable, Source, To
@@ -79,26 +80,29 @@ def _bytes(parts: Parts) -> Mapping[str, bytes]:
 
 
 def _files(connector: Files, base: Path) -> dict[str, bytes]:
-    found = sorted(name for name in _names(connector.path, base) if (base / name).is_file())
-    if not found:
+    there = place(base, connector.path)
+    names = there.files() if isinstance(there, Remote) else _names(connector.path, base)
+    if not names:
         raise GhcmError(f'cannot read files "{connector.path}": no file matches')
-    return {name: _content(base / name, connector.compression) for name in found}
+    return {name: _content(place(base, name), connector.compression) for name in names}
 
 
 def _names(path: str, base: Path) -> list[str]:
     """What a path means: a file, a glob, or the files of a directory that are not hidden."""
     if (base / path).is_dir():
-        return [f"{path.rstrip('/')}/{name}" for name in os.listdir(base / path) if name[0] not in "._"]
-    return glob.glob(path, root_dir=base, recursive=True) if glob.has_magic(path) else [path]
+        found = [f"{path.rstrip('/')}/{name}" for name in os.listdir(base / path) if name[0] not in "._"]
+    else:
+        found = glob.glob(path, root_dir=base, recursive=True) if glob.has_magic(path) else [path]
+    return sorted(name for name in found if (base / name).is_file())
 
 
-def _content(path: Path, compression: str) -> bytes:
+def _content(path: Place, compression: str) -> bytes:
     kind = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}.get(path.suffix) if compression == "ending" else compression
     match kind:
         case "gzip":
             return gzip.decompress(path.read_bytes())
         case "zstd":
-            with pa.input_stream(str(path), compression="zstd") as stream:
+            with pa.input_stream(pa.py_buffer(path.read_bytes()), compression="zstd") as stream:
                 return stream.read()
         case _:
             return path.read_bytes()

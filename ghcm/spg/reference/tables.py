@@ -16,6 +16,7 @@ import pyarrow.parquet
 
 from ghcm import types
 from ghcm.errors import GhcmError
+from ghcm.places import delta_place, place, readable
 from ghcm.spg.connectors import Table
 from ghcm.spg.reference.decoding import Bad, from_rows
 from ghcm.spg.reference.json_records import check_columns, said
@@ -27,8 +28,8 @@ def records_of(connector: Table, base: Path, element: Struct) -> Iterator[tuple[
     import deltalake
 
     parquet: Any = pyarrow.parquet
-    folder, wanted = base / connector.path, {field.path or field.name: field.type for field in element.fields}
-    table: Any = deltalake.DeltaTable(str(folder), version=None if connector.follow else connector.version)
+    folder, wanted = place(base, connector.path), {field.path or field.name: field.type for field in element.fields}
+    table: Any = deltalake.DeltaTable(**delta_place(folder), version=None if connector.follow else connector.version)
     if connector.time_us is not None and not connector.follow:
         table.load_as_version(datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=connector.time_us))
     if "deletionVectors" in (table.protocol().reader_features or ()):
@@ -38,7 +39,9 @@ def records_of(connector: Table, base: Path, element: Struct) -> Iterator[tuple[
     adds = cast("Any", pa).table(table.get_add_actions()).to_pylist()
     for add in sorted(adds, key=lambda each: (each["modification_time"], each["path"])):
         file = unquote(add["path"])
-        rows = parquet.read_table(folder / file, partitioning=None, coerce_int96_timestamp_unit="us").to_pylist()
+        rows = parquet.read_table(
+            readable(folder / file), partitioning=None, coerce_int96_timestamp_unit="us"
+        ).to_pylist()
         fixed = {name: add["partition"][name] for name in divided}
         whole = ({**{name: row.get(name) for name in names}, **fixed} for row in rows)
         chosen = ({name: row[name] for name in names if name in wanted} for row in whole)

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 from ghcm.errors import GhcmError
+from ghcm.places import Place, delta_place
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.formats import tables
 from ghcm.runtime.sources.table import TableSource
@@ -107,8 +108,9 @@ PARTITIONED = Struct(
 )
 
 
-def partitioned(base: Path) -> list[Row]:
+def partitioned(base: Place) -> list[Row]:
     """A table that is divided by columns of many types; what it holds."""
+    uri, *options = delta_place(base / "t").values()
     day, at = datetime.date(2026, 1, 2), datetime.datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=datetime.UTC)
     values = {
         "n": pa.array([1, 2, 3], pa.int64()),
@@ -120,7 +122,7 @@ def partitioned(base: Path) -> list[Row]:
         "part": pa.array([7, None, -7], pa.int16()),
     }
     by = ["day", "at", "name", "ok", "price", "part"]
-    deltalake.write_deltalake(str(base / "t"), pa.table(values), partition_by=by)
+    deltalake.write_deltalake(uri, pa.table(values), partition_by=by, storage_options=next(iter(options), None))
     micros, days = 1_767_323_045_000_006, 20_455
     return [
         (1, days, micros, "a/b =%20 ü", True, Exact("1.50"), 7),
