@@ -204,10 +204,10 @@ class Sinks:
         kept: dict[str, int] = {}
         for sink in self.program.sinks:
             kind, path = sink.connector.address
-            if kind == "sql" or (kind == "files" and self.connections.path(path).is_dir()):
-                from ghcm.runtime.sinks.sink import view
+            with suppress(GhcmError, OSError):  # the unit that writes there says more
+                if kind == "sql" or (kind == "files" and self.connections.path(path).is_dir()):
+                    from ghcm.runtime.sinks.sink import view
 
-                with suppress(GhcmError):  # the unit that writes there says more
                     found = view(sink, self.connections)
                     self._seen[sink.name] = {each.version for each in found.commits()}
                     latest = found.latest() if kind == "files" else None  # which alone counts all

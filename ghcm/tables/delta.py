@@ -21,6 +21,7 @@ import pyarrow.parquet
 
 from ghcm.durable import sync
 from ghcm.errors import GhcmError
+from ghcm.places import Place, delta_place, machine, names_in, readable
 from ghcm.tables.delta_columns import arrow_schema, last_of_each, missing_columns, refused
 from ghcm.tables.partitions import folder_of, texts_among, values_in
 from ghcm.tables.versions import (
@@ -52,6 +53,8 @@ _MANY = 40
 """Commits from one compaction to the next, and live files from which on there is one."""
 _FILE_BYTES = 128 * 1024 * 1024
 _TRIES = 20
+_COMPACTS, _COMPACTS_S, _MACHINES = "ghcm.compacts", 3600, 1 << 20
+"""Who compacts a table in a store: seconds since 1970, and the machine in the last bits; and for how long it does."""
 _MERGED_SECONDS = 600
 """How long the rows of a call that has upserted are kept for who asks for them."""
 
@@ -75,7 +78,7 @@ class DeltaTable:
     """
 
     def __init__(
-        self, path: Path, columns: Struct | None = None, key: Sequence[str] = (), partition: Sequence[str] = ()
+        self, path: Place, columns: Struct | None = None, key: Sequence[str] = (), partition: Sequence[str] = ()
     ) -> None:
         self.path = path
         self._log = path / "_delta_log"
@@ -84,6 +87,7 @@ class DeltaTable:
         self._partition = list(partition)
         self._texts = texts_among(columns, partition) if columns is not None else []
         self._table: Any = None
+        self._asked: dict[str, Any] = {}
         self._known: dict[int, Version | None] = {}
         self.untidy = False
         """Whether so many commits have come since small files were compacted that it is time again."""
@@ -97,7 +101,7 @@ class DeltaTable:
         """The versions that can still be told apart, newest first. A commit of another program that changes data is the
         version of its number.
         """
-        names = os.listdir(self._log) if self._log.is_dir() else []
+        names = names_in(self._log)
         numbers = sorted(int(name[:20]) for name in names if re.fullmatch(r"[0-9]{20}[.]json", name))
         self._known = {number: self._known[number] for number in numbers if number in self._known}
         for number in reversed(numbers):
@@ -125,7 +129,7 @@ class DeltaTable:
         if version is None and self.foreign:
             return [DataFile(name, 0) for name in plain_files(self.path)]
         if version is not None:
-            table = deltalake().DeltaTable(str(self.path), version=self._there(version).order)
+            table = deltalake().DeltaTable(**delta_place(self.path), version=self._there(version).order)
         elif (table := self._current()) is None:
             return []
         files = cast("Any", pyarrow).table(table.get_add_actions())
@@ -139,7 +143,8 @@ class DeltaTable:
         merged = self._merged(version)
         if merged.exists():
             tables: Any = pyarrow.parquet
-            return [DataFile(str(merged.relative_to(self.path)), tables.read_metadata(merged).num_rows)]
+            name = f"{STAGING}/{KEPT[0]}/{merged.name}"
+            return [DataFile(name, tables.read_metadata(readable(merged)).num_rows)]
         return list(self._there(version).files)
 
     def fit(self, mode: str) -> None:
@@ -152,7 +157,7 @@ class DeltaTable:
         if missing := missing_columns(self.path, table.schema(), self._schema()):
             table.alter.add_columns(missing)
 
-    def publish(self, version: str, mode: str, staged: Path, files: Sequence[DataFile], writer: str) -> Version:
+    def publish(self, version: str, mode: str, staged: Place, files: Sequence[DataFile], writer: str) -> Version:
         """Make staged files visible as a version, unless it is committed already. What is staged stays where it is for
         whoever has staged it to drop, so that this can be repeated after a crash.
         """
@@ -161,7 +166,8 @@ class DeltaTable:
         library = deltalake()
         said = {"ghcm": __version__, "ghcm.version": version, "ghcm.writer": writer, "ghcm.rows": str(rows)}
         done = library.Transaction(series, number, now_us() // 1000)
-        properties = library.CommitProperties(custom_metadata=said, app_transactions=[done])
+        again = None if mode == "append" else 0  # `deltalake` does not see all that is in the way of a replacement
+        properties = library.CommitProperties(said, again, [done])
         left = _TRIES
         while (found := self.committed(version)) is None:
             try:
@@ -186,23 +192,37 @@ class DeltaTable:
         packed = library.WriterProperties(compression="ZSTD")
         try:
             with alone(self.path):
-                table = library.DeltaTable(str(self.path))
-                if len(table.file_uris()) >= _MANY:
+                table = library.DeltaTable(**delta_place(self.path))
+                if len(table.file_uris()) >= _MANY and (isinstance(self.path, Path) or self._compacts(table)):
                     table.optimize.compact(target_size=_FILE_BYTES, writer_properties=packed)
                 table.cleanup_metadata()
                 table.vacuum(retention_hours=1, dry_run=False, enforce_retention_duration=False, full=True)
+            for merged in (self.path / STAGING / KEPT[0]).glob("*.parquet"):
+                if time.time() - merged.stat().st_mtime > _MERGED_SECONDS:
+                    merged.unlink(missing_ok=True)
         except (library.exceptions.DeltaError, OSError) as error:  # the next one does it
             _log.info("%s: small files stay: %s", self.path, error)
-        for merged in (self.path / STAGING / KEPT[0]).glob("*.parquet"):
-            if time.time() - merged.stat().st_mtime > _MERGED_SECONDS:
-                merged.unlink(missing_ok=True)
+
+    def _compacts(self, table: Any) -> bool:
+        """Whether this machine is the one that compacts a table in a store: the last to have noted in the log that it
+        does. `deltalake` does not see that two compactions are in each other's way, but of two such notes it refuses
+        the second.
+        """
+        noted, now = table.transaction_version(_COMPACTS) or 0, int(time.time())
+        mine, age = noted % _MACHINES == machine() % _MACHINES, now - noted // _MACHINES
+        if age < (_COMPACTS_S // 2 if mine else _COMPACTS_S):
+            return mine
+        note = deltalake().Transaction(_COMPACTS, now * _MACHINES + machine() % _MACHINES, now * 1000)
+        said = deltalake().CommitProperties(app_transactions=[note])
+        by = table.metadata().partition_columns
+        table.create_write_transaction([], "append", table.schema(), by, commit_properties=said)
+        table.update_incremental()
+        return True
 
     def _commit(
-        self, version: str, mode: str, staged: Path, files: Sequence[DataFile], properties: Any
+        self, version: str, mode: str, staged: Place, files: Sequence[DataFile], properties: Any
     ) -> tuple[int, int]:
-        """One commit, brought to disk; the numbers of the commits before and after. `deltalake` does not see that a
-        compaction and a replacement, or two compactions, are in each other's way.
-        """
+        """One commit, brought to disk; the numbers of the commits before and after."""
         with nullcontext() if mode == "append" else alone(self.path):
             table = self._table if mode == "append" and self._table else self._open()
             before = table.version()
@@ -213,12 +233,14 @@ class DeltaTable:
             else:
                 self._add(table, mode, staged, files, properties)
                 table.update_incremental()
-        for number in range(before + 1, table.version() + 1):
-            sync(commit_file(self.path, number))
-        sync(self._log)
+        if isinstance(self.path, Path):
+            log = self.path / "_delta_log"
+            for number in range(before + 1, table.version() + 1):
+                sync(log / f"{number:020d}.json")
+            sync(log)
         return before, table.version()
 
-    def _add(self, table: Any, mode: str, staged: Path, files: Sequence[DataFile], properties: Any) -> None:
+    def _add(self, table: Any, mode: str, staged: Place, files: Sequence[DataFile], properties: Any) -> None:
         library, adds = deltalake(), list[Any]()
         for file in files:
             target, values = self.path / file.name, values_in(file.name)
@@ -227,11 +249,13 @@ class DeltaTable:
                 raise refused(self.path, "what was prepared for it is divided in another way.", "begin with --fresh")
             target.parent.mkdir(parents=True, exist_ok=True)
             link(staged / file.name, target)
-            os.utime(target)  # as of now nobody takes it for what is left over
+            if isinstance(target, Path):
+                os.utime(target)  # as of now nobody takes it for what is left over
             size, stats = target.stat().st_size, json.dumps({"numRecords": file.rows})
             add = library.transaction.AddAction(file.name, size, values, now_us() // 1000, True, stats)
             adds.append(add)
-        sync_folders(self.path, files)
+        if isinstance(self.path, Path):
+            sync_folders(self.path, files)
         schema = self._schema() if mode == "replace" else table.schema()
         how, hooks = "overwrite" if mode == "replace" else "append", _afterwards()
         table.create_write_transaction(
@@ -254,7 +278,7 @@ class DeltaTable:
         )
         merging.when_matched_update(columns).when_not_matched_insert(columns).execute()
 
-    def _merged(self, version: str) -> Path:
+    def _merged(self, version: str) -> Place:
         """Where the rows of a version that was upserted are kept for a while: its call may be asked for them."""
         return self.path / STAGING / KEPT[0] / f"{safe_name(version)}.parquet"
 
@@ -264,11 +288,12 @@ class DeltaTable:
 
     def _current(self) -> Any:
         """The table as it is now; None where there is none."""
-        if not self._log.is_dir():
+        if isinstance(self._log, Path) and not self._log.is_dir():
             self._table = None
-        elif self._table is None:
+        elif self._table is None or self._asked != delta_place(self.path):  # keys change
+            self._asked = delta_place(self.path)
             with suppress(deltalake().exceptions.TableNotFoundError):
-                self._table = deltalake().DeltaTable(str(self.path))
+                self._table = deltalake().DeltaTable(**self._asked)
         else:
             self._table.update_incremental()
         return self._table
@@ -278,7 +303,7 @@ class DeltaTable:
         table = self._current()
         if table is None:
             how: dict[str, Any] = {"partition_by": self._partition, "configuration": _CONFIGURATION}
-            deltalake().DeltaTable.create(str(self.path), self._schema(), mode="ignore", **how)
+            deltalake().DeltaTable.create(**delta_place(self.path), schema=self._schema(), mode="ignore", **how)
             table = self._current()
         self._check_partition(table)
         return table
@@ -306,18 +331,18 @@ def _afterwards() -> Any:
     return deltalake().PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
 
 
-def commit_file(table: Path, number: int) -> Path:
+def commit_file(table: Place, number: int) -> Place:
     """The file of the log that is a commit."""
     return table / "_delta_log" / f"{number:020d}.json"
 
 
-def actions_of(table: Path, number: int) -> list[dict[str, Any]]:
+def actions_of(table: Place, number: int) -> list[dict[str, Any]]:
     """What a commit does, as the log has it."""
     lines = commit_file(table, number).read_text(encoding="utf-8").splitlines()
     return [cast("dict[str, Any]", json.loads(line)) for line in lines if line]
 
 
-def _commit(table: Path, number: int) -> Version | None:
+def _commit(table: Place, number: int) -> Version | None:
     """The version that a commit is; None where it changes no data."""
     actions = actions_of(table, number)
     infos: list[dict[str, Any]] = [action["commitInfo"] for action in actions if "commitInfo" in action]

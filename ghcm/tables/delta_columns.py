@@ -15,17 +15,18 @@ import pyarrow.compute
 import pyarrow.parquet
 
 from ghcm.errors import GhcmError
+from ghcm.places import Place, readable
 from ghcm.schemas.arrow import arrow_type
 from ghcm.tables.partitions import folder_of
 from ghcm.types import Struct, is_nullable, strip
 
 
-def last_of_each(files: Sequence[Path], key: Sequence[str], texts: Sequence[str], kept: Path) -> Any:
+def last_of_each(files: Sequence[Place], key: Sequence[str], texts: Sequence[str], kept: Place) -> Any:
     """The rows of Parquet files as an Arrow table, of each key the last one, with null for those of the `texts` that
     are empty; they are also kept as a file.
     """
     arrow, compute, parquet = cast("Any", pyarrow), cast("Any", pyarrow.compute), cast("Any", pyarrow.parquet)
-    written = arrow.concat_tables([parquet.read_table(file, partitioning=None) for file in files])
+    written = arrow.concat_tables([parquet.read_table(readable(file), partitioning=None) for file in files])
     rows = written
     for name in texts:
         column = compute.if_else(compute.equal(rows[name], ""), None, rows[name])
@@ -35,7 +36,11 @@ def last_of_each(files: Sequence[Path], key: Sequence[str], texts: Sequence[str]
     places = rows.select(list(key)).append_column("@place", arrow.array(range(rows.num_rows), arrow.int64()))
     last = places.group_by(list(key)).aggregate([("@place", "max")])["@place_max"].sort()
     kept.parent.mkdir(parents=True, exist_ok=True)
-    parquet.write_table(written.take(last), kept)
+    if isinstance(kept, Path):
+        parquet.write_table(written.take(last), kept)
+    else:
+        parquet.write_table(written.take(last), packed := arrow.BufferOutputStream())
+        kept.write([packed.getvalue()])
     return rows.take(last)
 
 
@@ -50,7 +55,7 @@ def arrow_schema(columns: Struct, texts: Sequence[str] = ()) -> Any:
     return arrow.schema(parts)
 
 
-def missing_columns(path: Path, table: Any, wanted: Any) -> list[Any]:
+def missing_columns(path: Place, table: Any, wanted: Any) -> list[Any]:
     """The columns of a wanted schema that the schema of a table lacks. GhcmError where they differ in more than columns
     that may be null.
     """
@@ -71,7 +76,7 @@ def missing_columns(path: Path, table: Any, wanted: Any) -> list[Any]:
     return missing
 
 
-def refused(path: Path, why: str, hint: str = "") -> GhcmError:
+def refused(path: Place, why: str, hint: str = "") -> GhcmError:
     """A table cannot take records, and why."""
     known = "a new column has to be nullable; else write to another folder, or replace the table: mode = replace"
     message, detail = f'the table "{path}" cannot take these records', why[0].upper() + why[1:]

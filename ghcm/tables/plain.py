@@ -10,13 +10,13 @@ Files come in by one call each, complete. Other tools may find a version of seve
 beside what it replaces; readers here see a version when all its files are there, and of what was replaced nothing.
 """
 
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from urllib.parse import unquote
 
 from ghcm.durable import sync
+from ghcm.places import Place, names_in
 from ghcm.tables.versions import (
     KEPT,
     KEPT_US,
@@ -37,7 +37,7 @@ _NAME = re.compile(r"(part|whole)-([0-9]{16})-(.+)-([0-9]{5})-of-([0-9]{5})-([0-
 class PlainTable:
     """The table of plain files in a folder, which needs not exist. It does what a `DeltaTable` does."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Place) -> None:
         self.path = path
         self._staging = path / STAGING
         self._kept = self._staging / KEPT[0]
@@ -49,13 +49,13 @@ class PlainTable:
 
     def commits(self) -> list[Version]:
         found = {name: name for name in plain_files(self.path)}  # first: what is replaced is kept before it goes
-        return _versions(found | {name: f"{STAGING}/{KEPT[0]}/{name}" for name in plain_files(self._kept)})
+        return _versions(found | {name: _kept(name) for name in plain_files(self._kept)})
 
     def newest(self) -> Iterator[Version]:
         return reversed(self.commits())
 
     def committed(self, version: str) -> Version | None:
-        files = {name: str((folder / name).relative_to(self.path)) for folder, name in self._of(version)}
+        files = {name: name if folder == self.path else _kept(name) for folder, name in self._of(version)}
         return next(iter(_versions(files)), None)
 
     def live(self, version: str | None = None) -> list[DataFile]:
@@ -76,19 +76,20 @@ class PlainTable:
             raise no_version(self.path, version)
         return list(found.files)
 
-    def publish(self, version: str, mode: str, staged: Path, files: Sequence[DataFile], writer: str) -> Version:
+    def publish(self, version: str, mode: str, staged: Place, files: Sequence[DataFile], writer: str) -> Version:
         with alone(self.path):
             if (done := self.committed(version)) is not None:
                 return done
             self.discard(version, files)
             kind, time, count = "whole" if mode == "replace" else "part", now_us(), len(files)
             for at, file in enumerate(files):
-                ending = f"{at:05d}-of-{count:05d}-{file.rows}{Path(file.name).suffix}"
+                ending = f"{at:05d}-of-{count:05d}-{file.rows}{PurePath(file.name).suffix}"
                 name = f"{kind}-{time:016d}-{safe_name(version)}-{ending}"
                 if mode == "replace":
                     link(staged / file.name, self._kept / name)
                 link(staged / file.name, self.path / name)
-            sync(self.path)
+            if isinstance(self.path, Path):
+                sync(self.path)
             if mode == "replace":
                 self._retire(time)
             return Version(version, sum(file.rows for file in files), time, (), mode == "replace", time)
@@ -97,10 +98,10 @@ class PlainTable:
         for folder, name in self._of(version):
             (folder / name).unlink()
 
-    def _of(self, version: str) -> list[tuple[Path, str]]:
+    def _of(self, version: str) -> list[tuple[Place, str]]:
         """The files of a version, complete or not, and in which folder each is."""
-        part, folders = f"-{safe_name(version)}-", [each for each in (self._kept, self.path) if each.is_dir()]
-        near = ((folder, name) for folder in folders for name in os.listdir(folder) if part in name)
+        part = f"-{safe_name(version)}-"
+        near = ((folder, name) for folder in (self._kept, self.path) for name in names_in(folder) if part in name)
         return [(folder, name) for folder, name in near if (it := _NAME.fullmatch(name)) and unquote(it[3]) == version]
 
     def _retire(self, time: int) -> None:
@@ -114,6 +115,10 @@ class PlainTable:
         for each in commits[: old[-1] if old else 0]:
             for file in each.files:
                 (self.path / file.name).unlink(missing_ok=True)
+
+
+def _kept(name: str) -> str:
+    return f"{STAGING}/{KEPT[0]}/{name}"
 
 
 def _versions(names: Mapping[str, str]) -> list[Version]:

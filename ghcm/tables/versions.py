@@ -19,11 +19,13 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote
 
 from ghcm.durable import flush, sync
 from ghcm.errors import GhcmError
+from ghcm.places import Place, Remote, beside
+from ghcm.stores import hint_for, understood
 
 STAGING = "_ghcm"
 """The folder in a table for what is no data, or not yet."""
@@ -37,6 +39,7 @@ KEPT_US = 3600 * 1_000_000
 _DAMAGED = "restore its folder _delta_log from a backup, or write to another folder."
 _REFUSED = "see that the path is right, and let the user of this process read and write it."
 _NO_ROOM = "free some room on that disk, then run again."
+_NO_ROOM_HERE = "free some room in the folder for temporary files, or have TMPDIR name another, then run again."
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _SAID_FULL = re.compile(r"No space left|os error (?:28|122|27)\b|File too large|quota exceeded", re.IGNORECASE)
 
@@ -83,8 +86,10 @@ def series_of(version: str) -> tuple[str, int]:
     return (f"{found[1]}-{found[3]}", int(found[2])) if found else (version, 0)
 
 
-def plain_files(path: Path) -> list[str]:
+def plain_files(path: Place) -> list[str]:
     """The names of the files in a folder that are not hidden, in order."""
+    if isinstance(path, Remote):
+        return [url.rpartition("/")[2] for url in path.files()]
     try:
         with os.scandir(path) as entries:
             return sorted(each.name for each in entries if each.name[0] not in "_." and each.is_file())
@@ -101,10 +106,13 @@ def safe_name(version: str) -> str:
     return name
 
 
-def link(source: Path, target: Path) -> None:
-    """Give a file a second name, unless it has it."""
+def link(source: Place, target: Place) -> None:
+    """Give a file a second name, unless it has it. An object has one name and is copied, in its store."""
+    if isinstance(source, Remote):
+        source.copy(cast("Remote", target))
+        return
     with suppress(FileExistsError):
-        os.link(source, target)
+        os.link(source, cast("Path", target))
 
 
 def sync_folders(root: Path, files: Sequence[DataFile]) -> None:
@@ -114,15 +122,16 @@ def sync_folders(root: Path, files: Sequence[DataFile]) -> None:
 
 
 @contextmanager
-def alone(table: Path) -> Generator[None]:
+def alone(table: Place) -> Generator[None]:
     """One at a time on this machine."""
-    (table / STAGING / KEPT[0]).mkdir(parents=True, exist_ok=True)
-    with open(table / STAGING / KEPT[1], "a", encoding="utf-8") as lock:
+    if isinstance(table, Path):
+        (table / STAGING / KEPT[0]).mkdir(parents=True, exist_ok=True)
+    with open((beside(table) if isinstance(table, Remote) else table / STAGING) / KEPT[1], "a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
-def no_version(path: Path, version: str) -> GhcmError:
+def no_version(path: Place, version: str) -> GhcmError:
     """A version that a reader asks for is not there."""
     return GhcmError(
         f'"{path}" has no version "{version}"',
@@ -132,14 +141,18 @@ def no_version(path: Path, version: str) -> GhcmError:
     )
 
 
-def write_note(folder: Path, version: str, writer: str, files: Sequence[DataFile]) -> None:
+def write_note(folder: Place, version: str, writer: str, files: Sequence[DataFile]) -> None:
     """Note in a folder, on disk, of what it is prepared."""
+    text = json.dumps([version, writer, [[each.name, each.rows] for each in files]], ensure_ascii=False)
+    if isinstance(folder, Remote):
+        (folder / "prepared.json").write_bytes(text.encode())
+        return
     with open(folder / "prepared.json", "w", encoding="utf-8") as file:
-        json.dump([version, writer, [[each.name, each.rows] for each in files]], file, ensure_ascii=False)
+        file.write(text)
         flush(file)
 
 
-def read_note(folder: Path) -> tuple[str, str, list[DataFile]] | None:
+def read_note(folder: Place) -> tuple[str, str, list[DataFile]] | None:
     """Version, writer and files that `write_note` has noted; None where it has not."""
     try:
         version, writer, files = json.loads((folder / "prepared.json").read_text(encoding="utf-8"))
@@ -149,13 +162,14 @@ def read_note(folder: Path) -> tuple[str, str, list[DataFile]] | None:
 
 
 @contextmanager
-def explained(folder: Path, doing: str) -> Generator[None]:
+def explained(folder: Place, doing: str) -> Generator[None]:
     """Turn what the system or the log of a table refuses into a GhcmError that says what to do."""
     try:
         yield
     except GhcmError:
         raise
-    except Exception as error:
+    except Exception as found:
+        error = understood(found, folder.url) if isinstance(folder, Remote) else found
         said = f"{getattr(error, 'strerror', None) or error}".strip()
         name, kind = getattr(error, "filename", None), type(error).__module__.partition(".")[0]
         message, code, detail, hint = (
@@ -165,9 +179,12 @@ def explained(folder: Path, doing: str) -> Generator[None]:
             _REFUSED,
         )
         if getattr(error, "errno", None) in _FULL or _SAID_FULL.search(said):
-            message, code, hint = f'there is no room to {doing} "{folder}"', "GHCM-731", _NO_ROOM
+            message, code = f'there is no room to {doing} "{folder}"', "GHCM-731"
+            hint = _NO_ROOM_HERE if isinstance(folder, Remote) else _NO_ROOM
             said = "No space left on device" if len(said) > 60 else said
             detail = f"{said}; nothing of the unfinished version can be seen."
+        elif isinstance(folder, Remote) and isinstance(error, ConnectionError | PermissionError | FileNotFoundError):
+            message, detail, hint = f"{message}: {said}", "", hint_for(error)
         elif isinstance(error, json.JSONDecodeError) or kind in ("deltalake", "_internal"):
             message, code, detail, hint = f"{message}: its log cannot be followed", "GHCM-733", f"{said}.", _DAMAGED
         elif isinstance(error, OSError):

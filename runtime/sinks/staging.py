@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ghcm.durable import sync
+from ghcm.places import Place, Remote, beside, remove
 from ghcm.tables.delta import DeltaTable
 from ghcm.tables.plain import PlainTable
 from ghcm.tables.versions import KEPT, STAGING, DataFile, read_note, safe_name, sync_folders, write_note
@@ -22,16 +23,29 @@ _OPEN = ".open-"
 
 
 class Staging:
-    """Files that one writer fills, in a folder that says whose it is."""
+    """Files that one writer fills, in a folder that says whose it is. Those of a table in a store are filled on this
+    machine and brought there when they are whole, which may be tried again.
+    """
 
-    def __init__(self, table: Path, writer: str) -> None:
+    def __init__(self, table: Place, writer: str) -> None:
         self._parent, self._writer = table / STAGING, writer
         self._parent.mkdir(parents=True, exist_ok=True)
-        self.folder = self._parent / f"{_opened(writer)}{uuid.uuid4().hex}"
+        here = beside(table) if isinstance(table, Remote) else table / STAGING
+        self.folder = here / f"{_opened(writer)}{uuid.uuid4().hex}"
         self.folder.mkdir()
 
     def prepare(self, version: str, files: Sequence[DataFile]) -> None:
-        """Make the files durable as this version; the staging is empty again afterwards."""
+        """Make the files durable as this version; the staging is empty again afterwards. In a store the note comes
+        first: whoever recovers knows whose the objects are, and none is committed before all are there.
+        """
+        if isinstance(self._parent, Remote):
+            there = self._parent / safe_name(version)
+            write_note(there, version, self._writer, files)
+            for file in files:
+                (there / file.name).put(self.folder / file.name)
+            for file in files:
+                (self.folder / file.name).unlink()
+            return
         for file in files:
             sync(self.folder / file.name)
         sync_folders(self.folder, files)
@@ -56,7 +70,7 @@ def abort(table: Table, version: str) -> None:
     note = read_note(staged)
     if note is not None and table.committed(version) is None:
         table.discard(version, note[2])
-    shutil.rmtree(staged, ignore_errors=True)
+    remove(staged)
 
 
 def recover(table: Table, writer: str, keep: Collection[str], living: Path | None) -> None:
@@ -64,12 +78,16 @@ def recover(table: Table, writer: str, keep: Collection[str], living: Path | Non
     `living` one fills; and what nobody has prepared for a day.
     """
     staging = table.path / STAGING
+    if isinstance(table.path, Remote):
+        for here in beside(table.path).glob(f"{_opened(writer)}*"):
+            if here != living:
+                remove(here)
     for folder in [each for each in staging.glob("*") if each != living and each.name not in KEPT]:
         note = None if folder.name.startswith(_OPEN) else read_note(folder)  # one may have died before the renaming
         if note is None:
             with suppress(FileNotFoundError):
                 if folder.name.startswith(_opened(writer)) or time.time() - folder.stat().st_mtime > _FORGOTTEN_SECONDS:
-                    shutil.rmtree(folder, ignore_errors=True)
+                    remove(folder)
         elif note[1] == writer and note[0] not in keep:
             abort(table, note[0])
 

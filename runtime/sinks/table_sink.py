@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import uuid
 from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
-from pathlib import Path
 from threading import Thread
 
 import polars as pl
 
 from ghcm.errors import GhcmError
+from ghcm.places import Place, remove
 from ghcm.runtime.data.columns import Row, columns_of
 from ghcm.runtime.formats.file_readers import read_file, read_frame
 from ghcm.runtime.formats.file_writers import FileWriter, extension, open_file
@@ -21,6 +20,7 @@ from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.backend import Commit, KeyOf, Page, SinkSnapshot
 from ghcm.runtime.sinks.divided import DividedRows
 from ghcm.runtime.sinks.staging import Staging, Table, abort, recover
+from ghcm.runtime.worker import may_pass
 from ghcm.spg.connectors import Files, Mode, Parquet
 from ghcm.spg.graph import Sink
 from ghcm.tables.delta import DeltaTable
@@ -42,7 +42,7 @@ class TableWriter:
     """
 
     def __init__(
-        self, path: Path, connector: Files | Parquet, columns: Struct, mode: Mode, writer: str, key: Sequence[str] = ()
+        self, path: Place, connector: Files | Parquet, columns: Struct, mode: Mode, writer: str, key: Sequence[str] = ()
     ) -> None:
         by = connector.partition if isinstance(connector, Parquet) else ()
         self._delta = DeltaTable(path, columns, key, by) if isinstance(connector, Parquet) else None
@@ -109,7 +109,7 @@ class TableWriter:
                 done = self._table.publish(version, self._mode.value, staged, note[2], self._writer)
             if done is None:
                 raise GhcmError(f'version "{version}" of "{self._table.path}" was never prepared', code="GHCM-732")
-            shutil.rmtree(staged, ignore_errors=True)
+            remove(staged)
         if self._delta is not None and self._delta.untidy and not (self._tidying and self._tidying.is_alive()):
             self._tidying = Thread(target=self._delta.tidy, name="ghcm-tidy", daemon=True)
             self._tidying.start()
@@ -183,11 +183,15 @@ class TableWriter:
 
     @contextmanager
     def _writing(self) -> Generator[None]:
-        """After a failure nothing of the version is left, so that the disk has its room back."""
+        """After a failure nothing of the version is left, so that the disk has its room back; unless it may pass: then
+        what is whole here is brought to the store again.
+        """
         try:
             with explained(self._table.path, "write to"):
                 yield
-        except GhcmError:
+        except GhcmError as error:
+            if may_pass(error):
+                raise
             with suppress(OSError):
                 self._drop()
             raise

@@ -80,7 +80,7 @@ def test_a_snapshot_at_files_of_others_counts_only_what_it_has_read(
     theirs = connected(tmp_path / "theirs")
     (tmp_path / "theirs" / "flows").mkdir(parents=True)
     for file in places.path("flows").glob("*.parquet"):
-        copy(file, tmp_path / "theirs" / "flows")
+        copy(str(file), tmp_path / "theirs" / "flows")
     found = SinkWatch(sink(), theirs).snapshot()
     assert (found.version, found.rows, found.whole) == (None, 3, True)
     monkeypatch.setattr(table_sink, "MOST_FILES", 1)

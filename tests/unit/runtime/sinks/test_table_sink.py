@@ -94,7 +94,7 @@ CRASHES = {
     "before files are linked": ("tables.link", True, False),
     "before the folder is brought to disk": ("tables.sync", True, None),
     "before the log is told": ("DeltaTable._commit_log", True, False),
-    "before it is noted as done": ("table_sink.shutil.rmtree", True, True),
+    "before it is noted as done": ("shutil.rmtree", True, True),
 }
 
 
@@ -123,8 +123,8 @@ if {target!r} == "DeltaTable._commit_log":
     deltalake.DeltaTable.create_write_transaction = die
 elif {target!r} == "TableWriter.commit":
     die()
-elif {target!r} == "table_sink.shutil.rmtree":
-    table_sink.shutil.rmtree = die
+elif {target!r} == "shutil.rmtree":
+    staging.shutil.rmtree = die
 else:
     setattr(tables, {target!r}.rpartition(".")[2], die)
 writer.commit("v1")
