@@ -18,7 +18,7 @@ from ghcm.runtime.daemon.locks import AppendLocks, Leases, owner_of
 from ghcm.runtime.daemon.processes import Processes
 from ghcm.runtime.daemon.protocol import Document, job_document
 from ghcm.runtime.daemon.resubmission import Again, EarlierJobs, own_call, upgrade_running
-from ghcm.runtime.daemon.state import StateDirectory, copy_bundle
+from ghcm.runtime.daemon.state import StateDirectory, copy_bundle, note_job
 from ghcm.runtime.jobs.calls import DAEMON
 from ghcm.runtime.jobs.store import Job, JobState, Store
 from ghcm.runtime.pubsub.connections import Connections
@@ -66,6 +66,7 @@ class Jobs:
         )
         self.leases = Leases(None if private else redis, owner_of(state.path))
         self._append_locks = AppendLocks(state.path)
+        self._snapshots = self.settings.snapshots_at(state.path)
 
     async def submit(
         self, path: Path, base: Path, again: Again = Again.UNSAID, *, beside: bool = False
@@ -86,7 +87,9 @@ class Jobs:
                 return await self._upgrade(here[0], bundle, base, again, beside=beside)
             if (retirement := self._retirements.get(program.name)) is not None:
                 await asyncio.wait((retirement,))
-            resumed = await asyncio.to_thread(EarlierJobs(self.state, self.store).resumed, bundle, base, again)
+            resumed = await asyncio.to_thread(
+                EarlierJobs(self.state, self.store, self._snapshots).resumed, bundle, base, again
+            )
             # Unique for ever, not only here: sinks keep the versions that jobs have written.
             id = resumed[0].id if resumed is not None else f"{program.name}-{secrets.token_hex(4)}"
             self._append_locks.take(id, program, base, beside=beside)
@@ -110,7 +113,8 @@ class Jobs:
     ) -> tuple[Job, Upgrade]:
         taken = self._append_locks.take(runner.id, bundle.program, base, beside=beside)
         try:
-            changed = await upgrade_running(runner, bundle, base, again, self.state, self.store)
+            earlier = EarlierJobs(self.state, self.store, self._snapshots)
+            changed = await upgrade_running(runner, bundle, base, again, earlier)
         except BaseException:
             self._append_locks.drop(runner.id, taken)
             raise
@@ -131,6 +135,7 @@ class Jobs:
     async def _new(self, path: Path, program: str, base: Path, id: str) -> Job:
         copy = self.state.bundle(id)
         await asyncio.to_thread(copy_bundle, path, copy)
+        await asyncio.to_thread(note_job, self._snapshots, id, 1, copy, {})
         self.state.base(id).write_text(str(base.absolute()), encoding="utf-8")
         return self.store.jobs.submit(id, program, str(copy))
 

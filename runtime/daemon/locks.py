@@ -2,7 +2,8 @@
 do not mix unless that is meant, and its programs, where several daemons share one Redis.
 
 The kernel gives a lock on a file back when its owner ends, however it ends; a lease in Redis ends by itself. Writers of
-replaced and keyed sinks need no lock: what they write stands for itself.
+replaced and keyed sinks need no lock: what they write stands for itself. A folder in a store is locked on this machine
+alone.
 """
 
 import asyncio
@@ -20,6 +21,8 @@ from typing import Any, cast
 import redis
 
 from ghcm.errors import GhcmError
+from ghcm.places import Place, Remote, place
+from ghcm.places import beside as lock_folder
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.pubsub.redis_connection import failed, open_async_client
 from ghcm.spg.connectors import Mode
@@ -83,13 +86,13 @@ class AppendLocks:
 
     def __init__(self, state: Path) -> None:
         self._state = state.absolute()
-        self._held: dict[str, dict[Path, int]] = {}
+        self._held: dict[str, dict[Place, int]] = {}
 
-    def take(self, job: str, program: Program, base: Path, *, beside: bool = False) -> list[Path]:
+    def take(self, job: str, program: Program, base: Path, *, beside: bool = False) -> list[Place]:
         """Have the job be the only one that appends to its folders; those that it did not have before. GhcmError, and
         nothing is taken, if another that lives appends to one of them, unless it is to write `beside`.
         """
-        held, taken = self._held.setdefault(job, {}), list[Path]()
+        held, taken = self._held.setdefault(job, {}), list[Place]()
         for sink, folder in _folders(program, base):
             if folder in held:
                 continue
@@ -105,7 +108,7 @@ class AppendLocks:
                 taken.append(folder)
         return taken
 
-    def drop(self, job: str, folders: list[Path] | None = None) -> None:
+    def drop(self, job: str, folders: list[Place] | None = None) -> None:
         """Let others append to these folders of a job, or to all of them."""
         held = self._held.get(job, {})
         for folder in list(held) if folders is None else folders:
@@ -113,29 +116,31 @@ class AppendLocks:
         if not held:
             self._held.pop(job, None)
 
-    def _lock(self, sink: str, folder: Path, job: str, program: str) -> int | None:
+    def _lock(self, sink: str, folder: Place, job: str, program: str) -> int | None:
         """The lock, held; None where the folder cannot be used, as its writer will say. GhcmError if another has it, or
         it cannot be had.
         """
         owner = {"process": os.getpid(), "program": program, "job": job, "state": str(self._state)}
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            return _locked(folder / _APPENDING, json.dumps(owner))
+            here = lock_folder(folder) if isinstance(folder, Remote) else folder
+            here.mkdir(parents=True, exist_ok=True)
+            return _locked(here / _APPENDING, json.dumps(owner))
         except OSError:
             return None
         except _Taken as taken:
             raise _appended(sink, folder, str(taken)) from None
 
 
-def _folders(program: Program, base: Path) -> Iterator[tuple[str, Path]]:
+def _folders(program: Program, base: Path) -> Iterator[tuple[str, Place]]:
     """The append sinks that units of the program write, with their folders."""
     written = {task.op.sink for unit in program.units for task in unit.tasks if isinstance(task.op, To)}
     for sink in program.sinks:
         if sink.name in written and sink.mode is Mode.APPEND and SINKS[sink.connector.word].locked:
-            yield sink.name, Path(os.path.realpath(base / sink.connector.address[1]))
+            folder = place(base, sink.connector.address[1])
+            yield sink.name, Path(os.path.realpath(folder)) if isinstance(folder, Path) else folder
 
 
-def _appended(sink: str, folder: Path, said: str) -> GhcmError:
+def _appended(sink: str, folder: Place, said: str) -> GhcmError:
     owner: dict[str, Any] = {}
     with suppress(ValueError):  # it has only now taken the lock
         owner = cast("dict[str, Any]", json.loads(said))

@@ -6,6 +6,7 @@ starts again finds the old version whole, or the new one.
 """
 
 import asyncio
+import json
 import logging
 from dataclasses import dataclass
 from enum import Enum
@@ -13,14 +14,16 @@ from pathlib import Path
 from typing import assert_never
 
 from ghcm.errors import GhcmError
+from ghcm.places import Place, Remote, names_in
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.daemon.job_runner import JobRunner
-from ghcm.runtime.daemon.state import StateDirectory, copy_bundle
-from ghcm.runtime.jobs.store import Job, Store
-from ghcm.runtime.upgrade import Upgrade, compare, version_of
+from ghcm.runtime.daemon.state import StateDirectory, copy_bundle, note_job
+from ghcm.runtime.jobs.store import Job, JobState, Store
+from ghcm.runtime.upgrade import Since, Upgrade, compare, version_of
 from ghcm.spg.connectors import Mode
 from ghcm.spg.graph import Program, Unit
 from ghcm.spg.ops import Publish, To
+from ghcm.tables.versions import explained
 
 
 class Again(Enum):
@@ -79,6 +82,7 @@ class EarlierJobs:
 
     state: StateDirectory
     store: Store
+    snapshots: Place
 
     def resumed(self, bundle: Bundle, base: Path, again: Again) -> tuple[Job, Upgrade | None] | None:
         """The job that goes on, None where one begins; GhcmError if it cannot, or if a new one would append again."""
@@ -93,8 +97,10 @@ class EarlierJobs:
                     return job, None
                 version = job.version + 1
                 copy = self.state.bundle(job.id, version)
+                since = upgrade.since(job.since, version)
                 copy_bundle(bundle.path, copy)
-                return self.store.jobs.upgrade(job.id, version, str(copy), upgrade.since(job.since, version)), upgrade
+                note_job(self.snapshots, job.id, version, copy, since)
+                return self.store.jobs.upgrade(job.id, version, str(copy), since), upgrade
             case Again.UNSAID:
                 refuse_doubles(job, before.program, bundle.program)
                 return None
@@ -105,7 +111,12 @@ class EarlierJobs:
 
     def _has_written(self, job: Job, program: Program) -> bool:
         """Whether the job may have committed anything: streams do so with snapshots, batches in calls that ran."""
-        if any(self.state.snapshots(job.id).glob("*/*/manifest.json")):
+        kept = self.snapshots / job.id
+        if any(
+            (kept / unit / number / "manifest.json").exists()
+            for unit in names_in(kept)
+            for number in names_in(kept / unit)
+        ):
             return True
         calls = (self.store.calls.get(own_call(job.id, unit)) for unit in program.units if unit.kind == "batch")
         return any(call is not None and call.attempts > 0 for call in calls)
@@ -122,6 +133,8 @@ class EarlierJobs:
                         return job, before
             except (GhcmError, OSError) as error:
                 log.warning('the earlier job "%s" cannot be read: %s', job.id, error)
+        if again is Again.RESUME and (taken := self._taken_over(program, base)) is not None:
+            return taken
         if again is Again.RESUME:
             raise GhcmError(
                 f'program "{program}" has no earlier job that could be resumed',
@@ -130,6 +143,25 @@ class EarlierJobs:
                 hint="submit it without --resume; ghcm ps --all lists the jobs.",
             )
         return None
+
+    def _taken_over(self, program: str, base: Path) -> tuple[Job, Bundle] | None:
+        """The latest job of the program that another state directory has left in a store, which is one of this from now
+        on; None where there is none.
+        """
+        if not isinstance(self.snapshots, Remote):
+            return None
+        with explained(self.snapshots, "look for jobs in"):
+            left = self.snapshots.glob(f"{program}-{'[0-9a-f]' * 8}.json")
+            if not left:
+                return None
+            last = max(left, key=lambda file: file.stat().st_mtime)
+            id, note = last.name.removesuffix(".json"), json.loads(last.read_bytes())
+            copy = self.state.bundle(id, note["version"])
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes((self.snapshots / f"{id}-{note['version']}.ghcm").read_bytes())
+        self.state.base(id).write_text(str(base.absolute()), encoding="utf-8")
+        self.store.jobs.submit(id, program, str(copy), note["version"], note["since"])
+        return self.store.jobs.move(id, JobState.STOPPED, "taken over from another state directory"), Bundle.open(copy)
 
 
 def own_call(job: str, unit: Unit) -> str:
@@ -140,13 +172,11 @@ def own_call(job: str, unit: Unit) -> str:
 _PATIENCE_S = 90.0
 
 
-async def upgrade_running(
-    runner: JobRunner, bundle: Bundle, base: Path, again: Again, state: StateDirectory, store: Store
-) -> Upgrade:
+async def upgrade_running(runner: JobRunner, bundle: Bundle, base: Path, again: Again, earlier: EarlierJobs) -> Upgrade:
     """Make the bundle the job's version and return what that changes. GhcmError, and nothing is changed, if it is the
     version that runs already, if it needs more than can be changed, or if the engine cannot do it just now.
     """
-    job = runner.job
+    job, state, store = runner.job, earlier.state, earlier.store
     if again is not Again.UNSAID:
         raise _runs(runner, f"--{again.value} is for a program that has ended", "end it first")
     before = await asyncio.to_thread(Bundle.open, Path(job.bundle))
@@ -161,14 +191,24 @@ async def upgrade_running(
     version, copy = job.version + 1, state.bundle(job.id, job.version + 1)
     since = upgrade.since(job.since, version)
     await asyncio.to_thread(copy_bundle, bundle.path, copy)
-    if not runner.runs:
+    if runner.runs:
+        await _change(runner, version, copy, since)
+    else:
         store.jobs.upgrade(job.id, version, str(copy), since)
-        return upgrade
+    try:
+        await asyncio.to_thread(note_job, earlier.snapshots, job.id, version, copy, since)
+    except GhcmError as error:  # it has changed all the same
+        log.warning('job "%s": whoever takes it over finds version %d: %s', job.id, job.version, error)
+    return upgrade
+
+
+async def _change(runner: JobRunner, version: int, copy: Path, since: Since) -> None:
+    """Have what runs become the version. GhcmError if it cannot just now."""
     try:
         await asyncio.wait_for(runner.upgrade(version, copy, since), _PATIENCE_S)
     except (GhcmError, TimeoutError) as error:
         if runner.job.version == version:
-            return upgrade  # it died right after it had changed, and starts again as what it is
+            return  # it died right after it had changed, and starts again as what it is
         if isinstance(error, GhcmError):
             raise
         raise GhcmError(
@@ -177,7 +217,6 @@ async def upgrade_running(
             detail=f"It was asked to change and has said nothing for {_PATIENCE_S:.0f} seconds.",
             hint="ghcm ps shows its version, ghcm logs what it does.",
         ) from error
-    return upgrade
 
 
 def _runs(runner: JobRunner, detail: str, hint: str) -> GhcmError:

@@ -1,10 +1,15 @@
 """The state directory: what stands where in it."""
 
+import json
 import shutil
+import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
+from ghcm.places import Place, Remote
 from ghcm.runtime.sockets import short_socket
+from ghcm.tables.versions import explained
 
 
 class StateDirectory:
@@ -35,10 +40,6 @@ class StateDirectory:
         """The file that says, by being there, that a job may append where others do."""
         return self.path / "bundles" / f"{job}.beside"
 
-    def snapshots(self, job: str) -> Path:
-        """The folder of a job's snapshots."""
-        return self.path / "snapshots" / job
-
 
 def states(root: Path) -> list[StateDirectory]:
     """The state directory of a daemon, and those of what `ghcm run` has started beside it."""
@@ -68,3 +69,16 @@ def copy_bundle(bundle: Path, copy: Path) -> None:
         shutil.copytree(bundle, copy)
     else:
         shutil.copyfile(bundle, copy)
+
+
+def note_job(snapshots: Place, job: str, version: int, bundle: Path, since: Mapping[str, Mapping[str, int]]) -> None:
+    """Keep what a job is beside its snapshots where these are in a store, so that another state directory can go on
+    with it: `<job>-<version>.ghcm`, and `<job>.json` that says which of these it is.
+    """
+    if not isinstance(snapshots, Remote):
+        return
+    with explained(snapshots, "keep the bundle of a job in"), tempfile.TemporaryDirectory() as folder:
+        file = bundle if bundle.is_file() else Path(shutil.make_archive(f"{folder}/bundle", "zip", bundle))
+        (snapshots / f"{job}-{version}.ghcm").put(file)
+        (snapshots / f"{job}.json").write_bytes(json.dumps({"version": version, "since": since}).encode())
+        (snapshots / f"{job}-{version - 1}.ghcm").unlink(missing_ok=True)

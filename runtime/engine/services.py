@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Protocol, TypeAlias
 
+from ghcm.places import Place
 from ghcm.runtime.contract import Context, Form, Operator
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.dead_letter import table_of
@@ -61,8 +62,8 @@ if there is no such table."""
 
 @dataclass(slots=True)
 class Services:
-    """`job` names the run across restarts; `state` is the state directory; `since` says in which version of the program
-    a publish policy began; `piece`: bytes of a file that are read first.
+    """`job` names the run across restarts; `state` is the state directory, `snapshots` where those are; `since` says in
+    which version of the program a publish policy began; `piece`: bytes of a file that are read first.
     """
 
     compiled: Compiled
@@ -71,6 +72,7 @@ class Services:
     build: Build
     job: str
     state: Path
+    snapshots: Place
     form: Form = "auto"
     commit_s: float = 1.0
     copy_table: CopyTable | None = None

@@ -67,13 +67,15 @@ class JobStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def submit(self, id: str, program: str, bundle: str) -> Job:
+    def submit(
+        self, id: str, program: str, bundle: str, version: int = 1, since: Mapping[str, Mapping[str, int]] | None = None
+    ) -> Job:
         """Note a new job; a repeated id gives the job as it stands."""
         statement = (
-            "INSERT INTO jobs (id, program, bundle, state, reason, restarts, submitted)"
-            " VALUES (?, ?, ?, 'submitted', '', 0, ?) ON CONFLICT (id) DO NOTHING"
+            "INSERT INTO jobs (id, program, bundle, state, reason, restarts, submitted, version, since)"
+            " VALUES (?, ?, ?, 'submitted', '', 0, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
         )
-        self._database.change(statement, id, program, bundle, now_us())
+        self._database.change(statement, id, program, bundle, now_us(), version, json.dumps(since or {}))
         return self.known(id)
 
     def move(

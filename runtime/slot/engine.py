@@ -16,6 +16,7 @@ from threading import Event, Thread
 from typing import TypeVar
 
 from ghcm.errors import GhcmError, suggest
+from ghcm.places import Place
 from ghcm.runtime.calls.responder import Responder, Responders
 from ghcm.runtime.contract import Context, Form
 from ghcm.runtime.engine.scheduler import Scheduler
@@ -39,11 +40,11 @@ class Engine:
     """Runs stream units of a compiled program.
 
     `units`: names, None for all stream units. `job` names the run across restarts: an engine of the same job and state
-    directory goes on where the last one was. `serve`: answer calls of responsive units until stopped; without it `run`
-    leaves them out. `changed` is called in the loop when a unit has changed its state or committed. `build`: how
-    operators are made, for tests of the engine itself. `now`: the clock (microseconds since 1970) that operators go by.
-    `since`: the versions in which publish policies began. `piece`: bytes of a file that are read first, later ones are
-    larger.
+    directory goes on where the last one was; `snapshots`: where those are instead. `serve`: answer calls of responsive
+    units until stopped; without it `run` leaves them out. `changed` is called in the loop when a unit has changed its
+    state or committed. `build`: how operators are made, for tests of the engine itself. `now`: the clock (microseconds
+    since 1970) that operators go by. `since`: the versions in which publish policies began. `piece`: bytes of a file
+    that are read first, later ones are larger.
     """
 
     def __init__(  # noqa: PLR0913 - the options of a run, by name
@@ -53,6 +54,7 @@ class Engine:
         *,
         connections: Connections | None = None,
         state: Path | None = None,
+        snapshots: Place | None = None,
         job: str | None = None,
         form: Form = "auto",
         commit_s: float = 1.0,
@@ -69,6 +71,7 @@ class Engine:
         program = compiled.plan
         self.job = job if job is not None else program.name
         base = Path.cwd()
+        home = state if state is not None else base / ".ghcm"
         self._runs: dict[str, UnitRun] = {}
         self._tables = Tables(self._runs)
         self._services = Services(
@@ -77,7 +80,8 @@ class Engine:
             self._scheduler,
             build,
             self.job,
-            state if state is not None else base / ".ghcm",
+            home,
+            snapshots if snapshots is not None else home / "snapshots",
             form,
             commit_s,
             self._tables.pairs,

@@ -103,6 +103,7 @@ class _Process:
             bundle,
             connections=connections,
             state=options.state,
+            snapshots=settings.snapshots_at(options.state),
             job=options.job,
             form=options.form,
             commit_s=settings.commit_interval,

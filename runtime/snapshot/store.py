@@ -1,5 +1,5 @@
-"""The snapshots of a unit on disk: state by task and key group, source positions, prepared versions; complete or not
-there at all.
+"""The snapshots of a unit on disk or in a store: state by task and key group, source positions, prepared versions;
+complete or not there at all.
 
     <folder>/<20-digit number>/state             the bytes of all key groups, one behind the other
     <folder>/<20-digit number>/manifest.json     renamed into place last; holds the checksum of `state`
@@ -10,15 +10,17 @@ When to take one and what it means for sinks is decided by the coordinator.
 import hashlib
 import json
 import logging
-import shutil
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from ghcm.durable import flush, sync
+from ghcm.durable import sync
 from ghcm.errors import GhcmError
+from ghcm.places import Place, Remote, names_in, remove, write_whole
 from ghcm.runtime.engine.host import TaskState
+from ghcm.tables.versions import explained
 
 _log = logging.getLogger(__name__)
 
@@ -44,27 +46,31 @@ class Snapshot:
 class SnapshotStore:
     """The snapshots of one unit of one job; blocks, so it belongs into a thread."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Place) -> None:
         self.folder = folder
 
     def write(self, snapshot: Snapshot) -> None:
         """Make the snapshot durable as a whole, then drop all but it and the one before."""
+        with self._asked():
+            self._write(snapshot)
+            self._drop(snapshot.number)
+
+    def _write(self, snapshot: Snapshot) -> None:
         path = self.folder / f"{snapshot.number:020d}"
-        shutil.rmtree(path, ignore_errors=True)
-        path.mkdir(parents=True)
+        if isinstance(path, Path):  # in a store each object is replaced by the next of its name
+            remove(path)
+        path.mkdir(parents=True, exist_ok=True)
         tasks: dict[str, object] = {}
         digest, offset = hashlib.sha256(), 0
-        with (path / "state").open("wb") as file:
-            for name, task in snapshot.tasks.items():
-                groups: list[tuple[int, int, int]] = []
-                for group, content in task.groups.items():
-                    groups.append((group, offset, len(content)))
-                    offset += len(content)
-                    digest.update(content)
-                    file.write(content)
-                rest = {"position": task.position, "finished": task.finished, "since": task.since}
-                tasks[name] = {"groups": groups, **rest}
-            flush(file)
+        for name, task in snapshot.tasks.items():
+            groups: list[tuple[int, int, int]] = []
+            for group, content in task.groups.items():
+                groups.append((group, offset, len(content)))
+                offset += len(content)
+                digest.update(content)
+            rest = {"position": task.position, "finished": task.finished, "since": task.since}
+            tasks[name] = {"groups": groups, **rest}
+        write_whole(path / "state", (part for task in snapshot.tasks.values() for part in task.groups.values()))
         manifest = {
             "format": _FORMAT,
             "number": snapshot.number,
@@ -75,18 +81,19 @@ class SnapshotStore:
             "publications": snapshot.publications,
             "counts": snapshot.counts,
         }
-        with (path / "manifest.new").open("w", encoding="utf-8") as text:
-            json.dump(manifest, text)
-            flush(text)
-        (path / "manifest.new").rename(path / "manifest.json")
+        write_whole(path / "manifest.json", [json.dumps(manifest).encode()])
         for folder in (path, self.folder):
-            sync(folder)
-        self._drop(snapshot.number)
+            if isinstance(folder, Path):
+                sync(folder)
 
     def latest(self) -> Snapshot | None:
         """The newest snapshot that is whole; the log says which ones had to be passed over. GhcmError where it is of
         another version of GHCM.
         """
+        with self._asked():
+            return self._newest()
+
+    def _newest(self) -> Snapshot | None:
         passed_over = False
         for path in self._paths():
             if not (path / "manifest.json").exists():
@@ -94,6 +101,8 @@ class SnapshotStore:
             try:
                 found = _read(path)
             except (OSError, ValueError, KeyError, TypeError) as error:
+                if isinstance(path, Remote) and isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
+                    raise  # it may be whole, and the one before would commit again what has been committed since
                 _log.error('snapshot "%s" is damaged (%s): taking the one before', path, error)
                 passed_over = True
                 continue
@@ -107,21 +116,24 @@ class SnapshotStore:
 
     def newest_number(self) -> int:
         """The greatest number in use, also by what is damaged or incomplete; 0 if there is none."""
-        return max((int(path.name) for path in self._paths()), default=0)
+        with self._asked():
+            return max((int(path.name) for path in self._paths()), default=0)
 
-    def _paths(self) -> list[Path]:
-        if not self.folder.is_dir():
-            return []
-        return sorted((path for path in self.folder.iterdir() if path.name.isdigit()), reverse=True)
+    def _asked(self) -> AbstractContextManager[None]:
+        """What a store refuses is said as of a sink there; it tells what may pass, and is tried again then."""
+        return explained(self.folder, "keep snapshots in") if isinstance(self.folder, Remote) else nullcontext()
+
+    def _paths(self) -> list[Place]:
+        return [self.folder / name for name in sorted(names_in(self.folder), reverse=True) if name.isdigit()]
 
     def _drop(self, newest: int) -> None:
         whole = [path for path in self._paths() if (path / "manifest.json").exists()]
         for path in self._paths():
             if int(path.name) < newest and path not in whole[:_KEPT]:
-                shutil.rmtree(path, ignore_errors=True)
+                remove(path)
 
 
-def _read(path: Path) -> Snapshot:
+def _read(path: Place) -> Snapshot:
     manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
     if manifest["format"] != _FORMAT:
         raise GhcmError(
