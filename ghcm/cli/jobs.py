@@ -12,7 +12,7 @@ import typer
 from ghcm.cli import terminal
 from ghcm.cli.failure import failed_job
 from ghcm.cli.programs import bundled, is_bundle
-from ghcm.cli.terminal import RUNNABLE, Beside, Directory, Json, Profile, Redis, Runnable, State
+from ghcm.cli.terminal import RUNNABLE, Beside, Directory, Json, Profile, Redis, Runnable, State, fetched
 from ghcm.errors import GhcmError
 
 Host = Annotated[str | None, typer.Option("--host", metavar="HOST", help="Where HTTP listens.")]
@@ -74,7 +74,7 @@ def submit(
     again = "resume" if resume else "fresh" if fresh else "unsaid"
     control = terminal.control(state)
     with tempfile.TemporaryDirectory(prefix="ghcm-") as folder:
-        bundle = bundled(program, Path(folder))
+        bundle = bundled(fetched(program), Path(folder))
         paths = {"bundle": str(bundle.absolute()), "base": str(directory.absolute())}
         answer = control.ask("submit", again=again, beside=beside, **paths)
     job = cast("dict[str, Any]", answer["job"])
@@ -102,8 +102,8 @@ def _await_running(control: Any, job: dict[str, Any]) -> dict[str, Any]:
     return job
 
 
-Old = Annotated[Path, typer.Argument(metavar="OLD", help=RUNNABLE)]
-New = Annotated[Path, typer.Argument(metavar="NEW", help=RUNNABLE)]
+Old = Annotated[str, typer.Argument(metavar="OLD", help=RUNNABLE)]
+New = Annotated[str, typer.Argument(metavar="NEW", help=RUNNABLE)]
 
 
 def diff(old: Old, new: New, json: Json = False) -> None:
@@ -115,7 +115,7 @@ def diff(old: Old, new: New, json: Json = False) -> None:
     with tempfile.TemporaryDirectory(prefix="ghcm-") as folder:
         before, after = (
             version_of(Bundle.open(path if is_bundle(path) else driver.build(path, Path(folder, f"{name}.ghcm"))))
-            for name, path in (("old", old), ("new", new))
+            for name, path in (("old", fetched(old)), ("new", fetched(new)))
         )
         upgrade = compare(before, after)
     if json:

@@ -10,7 +10,7 @@ import typer
 
 from ghcm.cli.failure import failed_job
 from ghcm.cli.programs import bundled, is_bundle
-from ghcm.cli.terminal import Beside, Directory, Json, Profile, Redis, Runnable, State
+from ghcm.cli.terminal import Beside, Directory, Json, Profile, Redis, Runnable, State, fetched
 from ghcm.errors import GhcmError
 
 if TYPE_CHECKING:
@@ -53,13 +53,14 @@ def run(  # noqa: PLR0913, PLR0917 - the options of a run, by name
     settings = load_settings(
         {"redis": redis, "profile": profile, "http": {"port": 0 if port is None else port}}
     ).served()
-    if not program.exists():
-        _missing(program)
-    name = re.sub(r"\W+", "_", program.stem) or "program"
+    path = fetched(program)
+    if not path.exists():
+        _missing(path)
+    name = re.sub(r"\W+", "_", path.stem) or "program"
     own = free_state(settings.state / "runs", name) if state is None else StateDirectory(state)
     # The processes start while the program is compiled: they need nothing of it yet.
     with private_daemon(own, settings.redis, settings.http.host, settings.http.port) as daemon:
-        bundle = bundled(program, own.path)
+        bundle = bundled(path, own.path)
         report = Report(bundle, own, directory.absolute(), settings.sql, json=json)
         report.begin(daemon.status(), settings.standing)
         events = Events(daemon.control, _LOOK_SECONDS)

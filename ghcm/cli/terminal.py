@@ -7,6 +7,7 @@ it.
 
 from __future__ import annotations
 
+import atexit
 import json as json_text
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from csv import writer
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -161,9 +163,33 @@ def control(state: Path | None) -> Control:
     return Control(StateDirectory(load_settings({"state": state}).state).control)
 
 
-RUNNABLE = "A program (.istream, .py) or a bundle (.ghcm or its folder)."
+RUNNABLE = "A program (.istream, .py) or a bundle (.ghcm or its folder; s3://… is fetched)."
 
-Runnable = Annotated[Path, typer.Argument(metavar="PROGRAM", help=RUNNABLE)]
+
+Runnable = Annotated[str, typer.Argument(metavar="PROGRAM", help=RUNNABLE)]
+
+
+def fetched(program: str) -> Path:
+    """A program by its path; a bundle in a store as a copy that lasts as long as this process. GhcmError where it
+    cannot be had.
+    """
+    if "://" not in program:
+        return Path(program)
+    from ghcm.places import Remote
+    from ghcm.runtime.settings import load_settings
+    from ghcm.stores import SCHEMES, no_place
+    from ghcm.tables.versions import explained
+
+    if (why := no_place(program, SCHEMES, "read")) is not None:
+        raise GhcmError(why[0], code="GHCM-610", detail=why[1])
+    load_settings()  # says where the store is
+    folder, remote = TemporaryDirectory(prefix="ghcm-"), Remote(program)
+    atexit.register(folder.cleanup)
+    copy = Path(folder.name, remote.name)
+    with explained(remote, "open the bundle"):
+        copy.write_bytes(remote.read_bytes())
+    return copy
+
 
 Redis = Annotated[str | None, typer.Option("--redis", metavar="URL", help='A Redis, or "embedded" for a private one.')]
 
