@@ -6,15 +6,17 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, DateType, LongType, StringType, StructField, StructType, TimestampType
+from pyspark.sql.types import DataType, DateType, StructField, StructType, TimestampType
 
+from ghcm.codegen.spark.library.afar import FOUND, parquet_rows
 from ghcm.codegen.spark.library.files import empty, escaped, in_files, name_behind
-from ghcm.codegen.spark.library.job import Job, Step, letters, parted
+from ghcm.codegen.spark.library.job import Job, Step, letters, parted, refusing_table
 from ghcm.codegen.spark.library.sql import fails, is_member, named, quoted
-from ghcm.codegen.spark.library.tables import refusing_table
 from ghcm.codegen.spark.library.types import EnumType, columns_of, null_at, record_type, stored, stored_columns
 from ghcm.formats.records import object_reader
 from ghcm.formats.tables import table_rows
+from ghcm.places import place
+from ghcm.stores import scheme_of
 from ghcm.tables.reading import OpenTable, divided_values
 from ghcm.tables.versions import DataFile
 from ghcm.types import Struct
@@ -31,7 +33,7 @@ def read_delta(
     job.at = step
     folder, record, fields = job.where(path), record_type(step.input), columns_of(step.input).fields
     with refusing_table(folder, "read"):
-        table = OpenTable(Path(folder), path, record, version, time_us)
+        table = OpenTable(place(Path(), folder), path, record, version, time_us)
         files = table.files()
     job.reading.update((f"{path}/{file.name}", (step, "none")) for file in files)
     places = {field.name: field.metadata.get("path") or field.name for field in fields}
@@ -83,8 +85,11 @@ def rows_of_files(
     schema = StructType([field for name, field in held.items() if name not in values])
     if not names:
         return empty(job, StructType([*held.values(), *FOUND.fields]))
-    rows = job.spark.read.schema(schema).parquet(*(escaped(str(Path(folder, name))) for name in names))
-    rows = rows.selectExpr("*", f"{name_behind(folder)} AS `@file`", "_metadata.row_index + 1 AS `@number`")
+    if scheme_of(folder) is not None:
+        rows = parquet_rows(job, folder, names, schema)
+    else:
+        rows = job.spark.read.schema(schema).parquet(*(escaped(str(Path(folder, name))) for name in names))
+        rows = rows.selectExpr("*", f"{name_behind(folder)} AS `@file`", "_metadata.row_index + 1 AS `@number`")
     if not values and kept is None:
         return rows
     known: dict[str, Any] = {"@file": names, "@kept": arrow.array(kept or [None] * len(names), arrow.binary())}
@@ -93,9 +98,6 @@ def rows_of_files(
     rows = rows.join(F.broadcast(job.spark.createDataFrame(arrow.table(known))), "@file")
     left = "coalesce(substring(`@kept`, CAST(`@number` AS int), 1) != X'00', true)"
     return rows.where(left).drop("@kept")
-
-
-FOUND = StructType([StructField("@file", StringType()), StructField("@number", LongType())])
 
 
 def no_value(value: str, type_: DataType) -> str:

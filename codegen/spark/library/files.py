@@ -3,9 +3,8 @@
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -17,6 +16,11 @@ from ghcm.codegen.spark.library.types import plain_fields, record_columns
 from ghcm.errors import GhcmError
 from ghcm.formats.files import find_files as files_of
 from ghcm.formats.files import nothing_to_read, open_lines, packed
+from ghcm.places import place
+from ghcm.stores import scheme_of
+
+_PIECE = 1 << 20
+"""Bytes of lines that are taken at once."""
 
 
 def find_files(job: Job, step: Step, pattern: str, compression: str = "ending") -> list[str]:
@@ -33,7 +37,11 @@ def find_files(job: Job, step: Step, pattern: str, compression: str = "ending") 
 
 
 def is_sparks(name: str, compression: str) -> bool:
-    """Whether Spark itself reads a file as it is meant: it goes by the ending, and has no codec for zstd everywhere."""
+    """Whether Spark itself reads a file as it is meant: it goes by the ending, has no codec for zstd everywhere, and
+    none of the clients of stores, which are a download of hundreds of megabytes.
+    """
+    if scheme_of(name) is not None:
+        return False
     by_ending = os.path.splitext(name)[1] in (".gz", ".bz2", ".deflate", ".lz4", ".snappy", ".zst", ".zstd")
     kind = packed(Path(name).suffix, compression)
     return (kind == "gzip" and name.endswith(".gz")) or (kind == "none" and not by_ending)
@@ -96,22 +104,48 @@ def line_reader(compression: str) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The function that reads lines in Spark's Python workers."""
 
     def read(batches: Iterator[Any]) -> Iterator[Any]:
+        import numpy
         import pyarrow
 
         for batch in batches:
             for file, path in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                with open_lines(Path(path), compression) as lines:
+                with open_lines(place(Path(), path), compression) as opened:
                     number = 0
-                    while part := [line.removesuffix(b"\n").removesuffix(b"\r") for line in islice(lines, 10_000)]:
-                        texts = pyarrow.array(part, pyarrow.binary()).view(pyarrow.string())
-                        numbers = pyarrow.array(range(number + 1, number + len(part) + 1), pyarrow.int64())
-                        names = pyarrow.array([file] * len(part), pyarrow.string())
-                        blocks = pyarrow.array([0] * len(part), pyarrow.int64())
-                        columns: list[Any] = [texts, names, blocks, numbers]
-                        yield pyarrow.record_batch(columns, names=LINES.fieldNames())
-                        number += len(part)
+                    for texts in map(lines_of, whole_lines(opened)):
+                        count = len(texts)
+                        names = pyarrow.repeat(pyarrow.scalar(file), count)
+                        blocks = pyarrow.array(numpy.zeros(count, numpy.int64))
+                        numbers = pyarrow.array(numpy.arange(number + 1, number + count + 1))
+                        yield pyarrow.record_batch([texts, names, blocks, numbers], names=LINES.fieldNames())
+                        number += count
 
     return read
+
+
+def whole_lines(opened: BinaryIO) -> Iterator[bytes]:
+    """The bytes of a file in pieces that end where a line does, without the end of the last one."""
+    begun: list[bytes] = []
+    while data := opened.read(_PIECE):
+        end = data.rfind(b"\n")
+        if end < 0:
+            begun.append(data)
+        else:
+            yield b"".join([*begun, data[:end]])
+            begun = [data[end + 1 :]]
+    if rest := b"".join(begun):
+        yield rest
+
+
+def lines_of(data: bytes) -> Any:
+    """Lines as texts, without the carriage return before their ends."""
+    import pyarrow
+    from pyarrow import compute
+
+    functions: Any = compute
+    lines = functions.split_pattern(pyarrow.array([data], pyarrow.binary()), "\n").flatten()
+    if b"\r" in data:
+        lines = functions.if_else(functions.ends_with(lines, "\r"), functions.binary_slice(lines, 0, -1), lines)
+    return lines.view(pyarrow.string())
 
 
 def numbered(job: Job, lines: DataFrame, names: Sequence[str], compression: str = "ending") -> DataFrame:

@@ -3,8 +3,10 @@
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from pyspark import cloudpickle
@@ -15,6 +17,9 @@ from pyspark.sql.types import DataType
 from ghcm.codegen.spark.library.sql import named, text
 from ghcm.codegen.spark.library.types import plain_record, type_of
 from ghcm.errors import GhcmError
+from ghcm.places import place
+from ghcm.stores import scheme_of
+from ghcm.tables.versions import explained
 from ghcm.values import encoder
 
 
@@ -32,6 +37,16 @@ class Refused(ValueError):
 def refusal(error: GhcmError, **more: str) -> Refused:
     """The same as what a job refuses."""
     return Refused(error.code, error.message, error.detail, error.hint, **more)
+
+
+@contextmanager
+def refusing_table(folder: str, doing: str) -> Generator[None]:
+    """What is wrong with a table, as a job says it."""
+    try:
+        with explained(place(Path(), folder), doing):
+            yield
+    except GhcmError as error:
+        raise refusal(error) from error.__cause__
 
 
 cloudpickle.register_pickle_by_value(sys.modules[__package__])  # type: ignore[no-untyped-call]
@@ -95,7 +110,9 @@ class Job:
             self.context["progress"](share, doing)
 
     def where(self, path: str) -> str:
-        """A path as seen from the folder of the run."""
+        """A path as seen from the folder of the run; a URL as it is."""
+        if scheme_of(path) is not None:
+            return path.rstrip("/")
         return os.path.normpath(os.path.join(os.path.abspath(self.context.get("base") or "."), path))
 
     def keep(self, rows: DataFrame) -> DataFrame:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 from pyspark.sql import DataFrame
 from pyspark.sql.types import DataType, LongType, StringType, StructField, StructType
 
+from ghcm.codegen.spark.library.afar import parquet_rows
 from ghcm.codegen.spark.library.delta import rows_divided
 from ghcm.codegen.spark.library.files import (
     accepted,
@@ -38,6 +39,8 @@ from ghcm.formats.files import bare, open_lines
 from ghcm.formats.records import Row, json_parser, object_reader
 from ghcm.formats.tables import read_tables, table_rows
 from ghcm.formats.zeek_log import ZeekLog
+from ghcm.places import place
+from ghcm.stores import scheme_of
 from ghcm.types import Struct
 from ghcm.values import has_decimal
 
@@ -208,7 +211,7 @@ def csv_file(struct: Struct, separator: str, compression: str, *, own: bool = Fa
 
     def read(file: str, path: str) -> Iterator[Found]:
         records, number = CsvRecords(struct, own=own), 1
-        with open_lines(Path(path), compression) as lines:
+        with open_lines(place(Path(), path), compression) as lines:
             for cells, raw, count in csv_records(lines, separator):
                 try:
                     row = records.take(cells, raw, file)
@@ -226,7 +229,7 @@ def zeek_file(struct: Struct, compression: str) -> Read:
 
     def read(file: str, path: str) -> Iterator[Found]:
         log = ZeekLog(struct)
-        with open_lines(Path(path), compression) as lines:
+        with open_lines(place(Path(), path), compression) as lines:
             for number, line in enumerate(lines, 1):
                 if line.startswith(b"#"):
                     log.take_header(line, file)
@@ -245,7 +248,7 @@ def table_file(struct: Struct, format: str) -> tuple[Read, Begin]:
     """The functions that read Parquet or Arrow files, rows as the JSON objects of the same content, and as batches."""
 
     def batches(file: str, path: str) -> Iterator[Any]:
-        return read_tables(Path(path), file, format, struct, 0)
+        return read_tables(place(Path(), path), file, format, struct, 0)
 
     def read(file: str, path: str) -> Iterator[Found]:
         record, number = object_reader(struct), 0
@@ -266,6 +269,8 @@ def read_parquet(job: Job, step: Step, sink: str, path: str) -> DataFrame:
         return empty(job, schema)
     if files[0].values:
         rows = rows_divided(job, folder, files, element)
+    elif scheme_of(folder) is not None:
+        rows = parquet_rows(job, folder, [file.name for file in files], schema).selectExpr(*map(quoted, schema.names))
     else:
         rows = job.spark.read.schema(schema).parquet(*(escaped(os.path.join(folder, file.name)) for file in files))
     error = first(*(lacking(part) for part in columns_of(element).fields))

@@ -21,6 +21,7 @@ from ghcm.codegen.spark.library.sql import constant, text
 from ghcm.codegen.spark.library.tables import staged, table_at
 from ghcm.codegen.spark.library.types import ddl, plain_type, type_of, unplain
 from ghcm.formats.files import UNREADABLE, open_lines, packed, unreadable
+from ghcm.places import place
 from ghcm.tables.versions import DataFile
 from ghcm.values import compact, encoder, from_json
 
@@ -114,12 +115,12 @@ def write_letters(job: Job) -> int:
         return sum(1 for line in lines if print(line, file=sys.stderr) is None)
     with staged(folder, version) as staging:
         count = 0
-        with open(os.path.join(staging, "part-0.json"), "w", encoding="utf-8") as file:
+        with open(os.path.join(str(staging), "part-0.json"), "w", encoding="utf-8") as file:
             for line in lines:
                 file.write(line + "\n")
                 count += 1
         if count:
-            table.publish(version, "append", Path(staging), [DataFile("part-0.json", count)], job.unit)
+            table.publish(version, "append", staging, [DataFile("part-0.json", count)], job.unit)
     return count
 
 
@@ -252,7 +253,7 @@ def refused(job: Job, error: Exception) -> Exception:
 def first_unreadable(job: Job) -> dict[str, str] | None:
     """What is wrong with the first file of the run that cannot be read, if one cannot."""
     for file, (_, compression) in job.reading.items():
-        path = Path(job.where(file))
+        path = place(Path(), job.where(file))
         try:
             with open_lines(path, compression) as lines:
                 while lines.read(1 << 20) and packed(path.suffix, compression) != "none":

@@ -2,7 +2,6 @@
 
 import csv
 import os
-import shutil
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,14 +10,15 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from ghcm.codegen.spark.library.job import Job, Written, refusal
+from ghcm.codegen.spark.library.afar import write_rows
+from ghcm.codegen.spark.library.job import Job, Written, refusing_table
 from ghcm.codegen.spark.library.sql import named, quoted
 from ghcm.codegen.spark.library.texts import as_texts
 from ghcm.codegen.spark.library.types import columns_of, record_type
-from ghcm.errors import GhcmError
+from ghcm.places import Place, Remote, place, remove
 from ghcm.tables.delta import DeltaTable
 from ghcm.tables.plain import PlainTable
-from ghcm.tables.versions import STAGING, DataFile, explained, safe_name
+from ghcm.tables.versions import STAGING, DataFile, safe_name
 
 
 def table_at(
@@ -26,7 +26,8 @@ def table_at(
 ) -> DeltaTable | PlainTable:
     """The table in a folder: a Delta table of Parquet files, or plain files."""
     columns = None if element is None else record_type(element)
-    return DeltaTable(Path(folder), columns, key, partition) if format == "parquet" else PlainTable(Path(folder))
+    at = place(Path(), folder)
+    return DeltaTable(at, columns, key, partition) if format == "parquet" else PlainTable(at)
 
 
 def table_files(job: Job, sink: str, folder: str, format: str) -> list[DataFile]:
@@ -36,25 +37,15 @@ def table_files(job: Job, sink: str, folder: str, format: str) -> list[DataFile]
 
 
 @contextmanager
-def refusing_table(folder: str, doing: str) -> Generator[None]:
-    """What is wrong with a table, as a job says it."""
-    try:
-        with explained(Path(folder), doing):
-            yield
-    except GhcmError as error:
-        raise refusal(error) from error.__cause__
-
-
-@contextmanager
-def staged(folder: str, version: str) -> Generator[str]:
+def staged(folder: str, version: str) -> Generator[Place]:
     """An empty directory for the files of a version; what an earlier attempt left in it is dropped."""
-    staging = os.path.join(folder, STAGING, safe_name(version))
-    shutil.rmtree(staging, ignore_errors=True)
-    os.makedirs(staging)
+    staging = place(Path(), folder) / STAGING / safe_name(version)
+    remove(staging)
+    staging.mkdir(parents=True, exist_ok=True)
     try:
         yield staging
     finally:
-        shutil.rmtree(staging, ignore_errors=True)
+        remove(staging)
 
 
 def write_table(  # noqa: PLR0913  each says something else of the sink
@@ -82,17 +73,29 @@ def write_table(  # noqa: PLR0913  each says something else of the sink
         if done is None:
             job.progress(len(job.sinks) / (len(job.sinks) + 2), f"writing {sink}")
             with staged(folder, version) as staging:
-                target = os.path.join(staging, "data")
-                write_files(rows, target, element, format, separator, () if mode == "upsert" else partition)
-                for name in os.listdir(target):  # Spark calls lines of JSON a text
-                    os.rename(os.path.join(target, name), os.path.join(target, name.replace(".txt", ".json")))
-                names = sorted(str(path.relative_to(target)) for path in Path(target).rglob("part-*.*"))
-                files = [DataFile(name, count_rows(os.path.join(target, name), format, separator)) for name in names]
-                full = [file for file in files if file.rows] or files[: format != "parquet"]
-                done = table.publish(version, mode, Path(target), full, f"{job.unit} on Spark")
+                if isinstance(staging, Remote):
+                    target: Place = staging
+                    full = write_rows(rows, staging, element, format, separator)
+                else:
+                    by = () if mode == "upsert" else partition
+                    target, full = write_here(rows, staging, element, format, separator, by)
+                done = table.publish(version, mode, target, full, f"{job.unit} on Spark")
             if isinstance(table, DeltaTable) and table.untidy:
                 table.tidy()
     job.sinks[sink] = {"version": version, "rows": done.rows}
+
+
+def write_here(
+    rows: DataFrame, staging: Path, element: T.DataType, format: str, separator: str, partition: Sequence[str]
+) -> tuple[Path, list[DataFile]]:
+    """Have Spark write rows as files of this machine: their folder, and those with rows."""
+    target = os.path.join(staging, "data")
+    write_files(rows, target, element, format, separator, partition)
+    for name in os.listdir(target):  # Spark calls lines of JSON a text
+        os.rename(os.path.join(target, name), os.path.join(target, name.replace(".txt", ".json")))
+    names = sorted(str(path.relative_to(target)) for path in Path(target).rglob("part-*.*"))
+    files = [DataFile(name, count_rows(os.path.join(target, name), format, separator)) for name in names]
+    return Path(target), [file for file in files if file.rows] or files[: format != "parquet"]
 
 
 def write_files(
