@@ -105,7 +105,9 @@ def understood(error: Exception, url: str) -> Exception:
     it was tried several times already); anything else as it is.
     """
     of_client = isinstance(error, OSError) or type(error).__module__.partition(".")[0] in ("deltalake", "_internal")
-    if not of_client or isinstance(error, FileNotFoundError | PermissionError | ConnectionError):
+    if not of_client or isinstance(error, PermissionError | ConnectionError):
+        return error
+    if isinstance(error, FileNotFoundError) and error.filename:
         return error
     said = " ".join(_COLOUR.sub("", str(error)).split())
     if _NO_BUCKET.search(said):
