@@ -89,8 +89,8 @@ class _Reading:
                 return self._named(kind, said, space)
             case "array" | "map":
                 held = self.node(said["items" if kind == "array" else "values"], space)
-                if held.kind == "null":
-                    raise ValueError(f"it has an {kind} of nothing")
+                if kind == "array" and _takes_nothing(held):  # whatever number stands there, so many would be read
+                    raise ValueError("it has an array whose items take no bytes")
                 return Node(kind, [("", held)])
             case _ if kind in _PRIMITIVE:
                 return Node(kind, [], said)
@@ -115,6 +115,12 @@ class _Reading:
         made = Node(kind, [(each["name"], self.node(each["type"], space)) for each in fields], said)
         self.named[full] = made
         return made
+
+
+def _takes_nothing(node: Node) -> bool:
+    if node.kind == "record":
+        return all(_takes_nothing(part) for _, part in node.parts)
+    return node.kind == "null" or (node.kind == "fixed" and node.said["size"] == 0)
 
 
 def conversions(schema: Node, element: Struct) -> Iterator[tuple[str | None, Convert | None] | str]:

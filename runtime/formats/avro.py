@@ -1,8 +1,8 @@
 """Values of messages in Avro as columns, by whole blocks: the values are decoded as one array, in which a mark that
 nobody can guess stands behind each.
 
-The library looks for no end of a value, and cuts a text short that is longer than what there is. A value that is not
-exactly as long as its schema says has no mark where it ends, or has none left for the last one.
+Nothing but its schema says where a value ends. One that is longer or shorter has no mark at its end, or leaves none for
+the last one, so that no value takes anything of its neighbours.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ class AvroValues:
     """
 
     def __init__(self, schema: str, schema_id: int | None, element: Struct) -> None:
-        self._head = None if schema_id is None else b"\0" + schema_id.to_bytes(4, "big")
-        head = [{"name": "head", "type": {"type": "fixed", "name": "ghcm__head", "size": 5}}] if self._head else []
+        self.head = b"" if schema_id is None else b"\0" + schema_id.to_bytes(4, "big")
+        """With what each value has to begin."""
+        head = [{"name": "head", "type": {"type": "fixed", "name": "ghcm__head", "size": 5}}] if self.head else []
         mark = {"name": "mark", "type": {"type": "fixed", "name": "ghcm__mark", "size": len(_MARK)}}
         fields = [*head, {"name": "value", "type": _plain(json.loads(schema))}, mark]
         items = {"type": "record", "name": "ghcm__message", "fields": fields}
@@ -38,14 +39,14 @@ class AvroValues:
         self._fields = [each for each in found if not isinstance(each, str)]
 
     def columns(self, values: Sequence[bytes]) -> list[list[object]]:
-        """The canonical values of each field. ValueError where a value is none of the schema."""
+        """The canonical values of each field, of values that begin with `head`. ValueError where one is none of the
+        schema.
+        """
         stream = BytesIO(b"".join([_long(len(values)), _MARK.join(values), _MARK, b"\0"]))
         try:
             found = cast("list[dict[str, Any]]", fastavro.schemaless_reader(stream, self._schema, None))
         except Exception as error:
             raise ValueError(f"no Avro of the schema: {error!r}") from None
-        if self._head is not None and (strange := {*map(itemgetter("head"), found)} - {self._head}):
-            raise ValueError(_other_head(strange.pop()))
         if stream.read(1) or len(found) != len(values) or {*map(itemgetter("mark"), found)} - {_MARK}:
             raise ValueError("no Avro of the schema: the value is longer or shorter")
         records = list(map(itemgetter("value"), found))
@@ -62,12 +63,6 @@ def _plain(said: Any) -> Any:
         kept = cast("dict[str, Any]", said)
         return {name: _plain(each) for name, each in kept.items() if name not in ("logicalType", "default")}
     return [_plain(each) for each in said] if isinstance(said, list) else said
-
-
-def _other_head(head: bytes) -> str:
-    if head[:1] != b"\0":
-        return "the value has no header of a schema registry"
-    return f"the value is of schema {int.from_bytes(head[1:], 'big')} of the registry"
 
 
 def _long(number: int) -> bytes:

@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress, repeat
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import polars as pl
@@ -78,15 +79,25 @@ class Messages:
         if self._name == "raw":
             made = [dead.others(columns[name]) for name in self._schema.names]
             return _batch(self._schema, made, block.partition)
-        if None in block.values:
-            for offset, value in zip(block.offsets, block.values, strict=True):
-                if value is None:
-                    dead.add(offset, "the message has no value")
+        for at, why in self._unread(block.values):
+            dead.add(block.offsets[at], why)
         rest = replace(block, values=dead.others(block.values), offsets=dead.others(block.offsets))
         batch = self._values(rest, dead)
         if not columns:
             return batch
         return self._joined(batch, {name: dead.others(column) for name, column in columns.items()})
+
+    def _unread(self, values: Sequence[bytes | None]) -> Iterator[tuple[int, str]]:
+        """The indices of values that nothing has to decode, since they are none, or of another schema; and why."""
+        head = b"" if self._avro is None else self._avro.head
+        if None not in values and (not head or all(map(methodcaller("startswith", head), values))):
+            return
+        for index, value in enumerate(values):
+            if value is None:
+                yield index, "the message has no value"
+            elif not value.startswith(head):
+                number = f"schema {int.from_bytes(value[1:5], 'big')}" if value[:1] == b"\0" else "no schema"
+                yield index, f"the value is of {number} of a registry"
 
     def _joined(self, batch: Batch, columns: Mapping[str, Sequence[object]]) -> Batch:
         """What values hold, with the columns beside."""

@@ -176,7 +176,7 @@ def test_a_price_is_exact() -> None:
         ('{"type": "record", "name": "A", "fields": [{"name": "a", "type": ["null", "A"]}]}', '"A" contains itself'),
         (
             '{"type": "record", "name": "A", "fields": [{"name": "a", "type": {"type": "array", "items": "null"}}]}',
-            "of nothing",
+            "take no bytes",
         ),
     ],
 )
