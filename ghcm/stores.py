@@ -35,10 +35,12 @@ _DENIED = re.compile(
     r"valid authentication"
 )
 _NO_BUCKET = re.compile(r"NO_SUCH_BUCKET|NoSuchBucket")
-_MISSING = re.compile(r"NO_SUCH_KEY|NoSuchKey|RESOURCE_NOT_FOUND|HTTP status 404|404 Not Found|Path does not exist")
+_MISSING = re.compile(
+    r"NO_SUCH_KEY|NoSuchKey|RESOURCE_NOT_FOUND|Status\(NOT_FOUND|HTTP status 404|404 Not Found|Path does not exist"
+)
 _AWAY = re.compile(
     r"NETWORK_CONNECTION|REQUEST_TIMEOUT|SLOW_DOWN|SERVICE_UNAVAILABLE|INTERNAL_FAILURE|THROTTLING|curlCode|"
-    r"HTTP status (5\d\d|429)|\b(5\d\d|429) [A-Z]|error sending request|error decoding response|[Tt]imed? ?out|"
+    r"Status\(UNAVAILABLE|HTTP status (5\d\d|429)|\b(5\d\d|429) [A-Z]|error sending request|error decoding response|[Tt]imed? ?out|"
     r"after \d+ retries|[Cc]onnection (reset|closed|refused)"
 )
 
@@ -75,7 +77,7 @@ def file_system(url: str) -> tuple[Any, str]:
         case "s3":
             return _s3(_connection()), rest
         case "gs":
-            return _of_url(f"gs://{host.netloc}"), rest
+            return _of_url(f"gs://{host.netloc}?retry_limit_seconds={_REQUEST_S}"), rest  # else a quarter of an hour
         case "abfs" | "abfss":
             return _azure((host.hostname or "").partition(".")[0], _azure_key()), f"{host.username}/{inside}"
         case _:

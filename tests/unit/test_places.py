@@ -18,6 +18,8 @@ from ghcm.source import Source
 
 ERRORS = {
     "AWS Error NETWORK_CONNECTION during HeadObject operation: curlCode: 7, Could not connect": ConnectionError,
+    "google::cloud::Status(UNAVAILABLE: Retry policy exhausted, with a last message of Could not": ConnectionError,
+    "google::cloud::Status(NOT_FOUND: Permanent error, with a last message of Received HTTP": FileNotFoundError,
     "AWS Error UNKNOWN (HTTP status 503) during GetObject operation: Slow down": ConnectionError,
     "Error performing PUT http://x in 3s, after 9 retries, max_retries: 9 - 500 Internal Server Error": ConnectionError,
     "AWS Error ACCESS_DENIED during HeadObject operation: No response body.": PermissionError,
