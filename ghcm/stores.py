@@ -40,7 +40,8 @@ _MISSING = re.compile(
 )
 _AWAY = re.compile(
     r"NETWORK_CONNECTION|REQUEST_TIMEOUT|SLOW_DOWN|SERVICE_UNAVAILABLE|INTERNAL_FAILURE|THROTTLING|curlCode|"
-    r"Status\(UNAVAILABLE|HTTP status (5\d\d|429)|\b(5\d\d|429) [A-Z]|error sending request|error decoding response|[Tt]imed? ?out|"
+    r"Status\(UNAVAILABLE|"
+    r"HTTP status (5\d\d|429)|\b(5\d\d|429) [A-Z]|error sending request|error decoding response|[Tt]imed? ?out|"
     r"after \d+ retries|[Cc]onnection (reset|closed|refused)"
 )
 
