@@ -153,6 +153,18 @@ def test_what_is_upserted_moves_between_folders(tmp_path: Path) -> None:
     assert rows_in(keyed) == [(1, "", 3), (1, "a", 1)]
 
 
+@pytest.mark.parametrize(("mode", "key"), [(Mode.APPEND, ()), (Mode.UPSERT, ("host",))])
+def test_new_columns_come_into_all_folders(mode: Mode, key: Sequence[str], tmp_path: Path) -> None:
+    fields = (Field("host", String()), Field("n", Int()))
+    add(divided_sink(tmp_path / "t", Struct(fields), ["host"], mode, key), "v1", ("a", 1), ("b", 1))
+    wider = divided_sink(tmp_path / "t", Struct((*fields, Field("note", Nullable(String())))), ["host"], mode, key)
+    add(wider, "v2", ("c", 1, "x"))
+    assert rows_in(wider) == [("a", 1, None), ("b", 1, None), ("c", 1, "x")]
+    assert pl.read_delta(str(tmp_path / "t")).sort("host")["note"].to_list() == [None, None, "x"]
+    with pytest.raises(GhcmError, match="cannot take these records"):
+        writer_of(divided_sink(tmp_path / "t", Struct((*fields, Field("size", Int()))), ["host"], mode, key))
+
+
 def test_what_is_replaced_is_gone_from_all_folders(tmp_path: Path) -> None:
     sink = divided_sink(tmp_path / "t", mode=Mode.REPLACE)
     add(sink, "v1", *ROWS)
