@@ -9,7 +9,7 @@ from dataclasses import replace
 from ghcm.source import Origin
 from ghcm.spg.connectors import Connector, Files, Format, Kafka, Mode, Socket, SqlQuery, Table
 from ghcm.spg.graph import Forward, Input, Program, Sink, Task, Unit
-from ghcm.spg.ops import EventTime, Publish, ReadSink, Source, To, Window
+from ghcm.spg.ops import EventTime, Publish, ReadSink, ReadTable, Source, To, Window
 from ghcm.spg.traits import State, Time, traits_of
 from ghcm.types import Shape
 
@@ -28,7 +28,7 @@ def obstacle(program: Program, unit: str, task: str) -> str:
         return "it is called, and a call takes its input as a whole: call it again"
     refused = found.task(task)
     if isinstance(refused.op, Source) and not _is_json(refused.op.connector):
-        return "what a line of its files means stands elsewhere in them"
+        return "a text of what it reads is not all of the record"
     return next((why for each in _behind(found, task) if (why := _keeps(found, each))), "")
 
 
@@ -74,6 +74,8 @@ def _keeps(unit: Unit, task: Task) -> str:
             return f'"{task.id}" puts records into windows, which are closed'
         case Publish():
             return f'"{task.id}" counts records until it calls "{task.op.call.unit}"'
+        case ReadSink() | ReadTable():
+            return f'"{task.id}" reads what is stored, and stays there'
         case EventTime():
             return ""
         case op if traits_of(op).state is not State.NONE or traits_of(op).time is Time.DECLARES:
@@ -93,7 +95,7 @@ def _is_json(connector: Connector) -> bool:
     match connector:
         case Files(format=Format(name=name)):
             return name in _JSON
-        case Kafka(format=Format(name=name)) | Socket(format=Format(name=name)):
+        case Kafka(format=Format(name=name), fields=()) | Socket(format=Format(name=name)):
             return name == "json"
         case _:
             return isinstance(connector, Table | SqlQuery)

@@ -352,7 +352,7 @@ def _commit(table: Place, number: int) -> Version | None:
     if not (added or gone or "ghcm.version" in said):
         return None
     counts = (json.loads(each.get("stats") or "{}").get("numRecords", 0) for each in added)
-    named = ((unquote(each["path"]), each.get("partitionValues") or {}) for each in added)
+    named = ((unquote(each["path"]), each.get("partitionValues") or dict[str, str | None]()) for each in added)
     files = tuple(DataFile(name, count, values) for (name, values), count in zip(named, counts, strict=True))
     rows = int(said.get("ghcm.rows", sum(file.rows for file in files)))
     return Version(said.get("ghcm.version", str(number)), rows, said.get("timestamp", 0) * 1000, files, gone, number)

@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 import pyarrow as pa
@@ -57,16 +57,16 @@ def _read_parquet(path: Place, columns: Struct, values: Mapping[str, Any]) -> It
 
 
 def _parquet_frames(path: Place, columns: Struct, values: Mapping[str, Any]) -> Iterator[pl.DataFrame]:
-    fixed = divided_values(columns, values)
+    fixed, arrow = divided_values(columns, values), cast("Any", pa)
     try:
         with pq.ParquetFile(readable(path), coerce_int96_timestamp_unit="us") as file:
             there = [name for name in file.schema_arrow.names if name not in fixed]
             present = [name for name in columns.names if name in there] or there[:1]
             batches = file.iter_batches(_BATCH_ROWS, columns=present)  # pyright: ignore[reportUnknownMemberType]
             for batch in batches:
-                rows = pa.Table.from_batches([batch])
+                rows: Any = pa.Table.from_batches([batch])
                 for name, value in fixed.items():
-                    rows = rows.append_column(name, pa.repeat(value, batch.num_rows))
+                    rows = rows.append_column(name, arrow.repeat(value, batch.num_rows))
                 yield conform(rows, columns, str(path))
     except pa.ArrowInvalid as error:
         raise GhcmError(f'"{path}" is no Parquet file that can be read', code="GHCM-733", detail=str(error)) from error

@@ -256,7 +256,7 @@ class Engine:
 
         return self.call(status)
 
-    def tables(self, asked: Sequence[tuple[str, str]], timeout: float = 20.0) -> list[TableCopy]:
+    def tables(self, asked: Sequence[tuple[str, str]], timeout: float = 2.0) -> list[TableCopy]:
         """Named tables, by unit and name, all as they are between the same two steps. GhcmError where there is no such
         unit or table, or where units have not got their state back in time.
         """
