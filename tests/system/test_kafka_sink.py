@@ -193,7 +193,7 @@ def test_a_key_lies_where_other_clients_of_kafka_have_it(delivery: str, tmp_path
     reading = KafkaSource(Kafka(topic, Format("json"), ends=True), WORD, "p", kafka(), 30.0)
     batches, _ = drain_batches(reading)
     found = {str(row[0]): batch.partition for batch in batches for row in batch.rows()}
-    assert found == {word: f"p:{(murmur2(word.encode()) & 0x7FFFFFFF) % 5}" for word in words}
+    assert found == {word: f"p:{topic}/{(murmur2(word.encode()) & 0x7FFFFFFF) % 5}" for word in words}
 
 
 @pytest.mark.parametrize("format_", ["json", "csv", "text"])
@@ -313,20 +313,18 @@ def test_a_broker_that_dies_loses_and_doubles_nothing(tmp_path: Path, monkeypatc
     folder = tmp_path / "s"
     with broker(folder, monkeypatch, "auto.create.topics.enable=false\n") as bootstrap:
         settings, text = Settings(bootstrap=bootstrap), 'sink out = kafka("out")\nstream u {\n  SOURCE.to(out)\n}\n'
-        text = f"program kafka\n{text}".replace("SOURCE", "generate(rate = 500).map(g => { n: g.number })")
+        text = f"program kafka\n{text}".replace("SOURCE", "generate(rows = 1500, rate = 500).map(g => { n: g.number })")
         with KafkaRun(tmp_path / "a", text, settings) as run, pytest.raises(GhcmError, match='no topic "out"'):
             run.engine.wait()
             run.engine.check()
         with Brokers(settings, 30.0).admin() as admin:
             admin.create_topics({"out": {"num_partitions": 2}}, wait_for_metadata=True)
         with KafkaRun(tmp_path, text, settings) as run:
-            for kill in range(2):
-                run.until(lambda: run.engine.commits > 3 * kill)  # noqa: B023    called at once
-                process = psutil.Process(services.services(folder)[0]["pid"])
-                process.kill()
-                process.wait()
-                services.start_services(folder, quiet)
-            run.until(lambda: run.engine.commits > 8)
-        found = Counter(value["n"] for _, value in seen("out", settings))
-        assert found == Counter(range(len(found)))
-        assert len(found) > 100
+            run.until(lambda: run.engine.commits > 0)
+            process = psutil.Process(services.services(folder)[0]["pid"])
+            process.kill()
+            process.wait()
+            services.start_services(folder, quiet)
+            run.engine.wait()
+            run.engine.check()
+        assert Counter(value["n"] for _, value in seen("out", settings)) == Counter(range(1500))
