@@ -153,6 +153,7 @@ RUNNING = (
     _kind(746, "too many calls at once", "Call again in a moment."),
     _kind(747, "a table that is not there", "Take a table of a unit that runs."),
     _kind(748, "a call whose program was stopped", "Call again, under a new id, when the program runs."),
+    _kind(749, "a package of Spark that cannot be fetched", "Reach its repository, or start Spark with the package."),
     _kind(750, "a Spark that cannot start", "Install pyspark and Java."),
     _kind(751, "a batch unit that failed on Spark", "The message has the cause; the log has all of it."),
     _kind(752, "a folder that another GHCM uses", "Stop that one, or choose another folder."),

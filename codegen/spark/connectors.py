@@ -8,7 +8,7 @@ from ghcm.codegen.spark.library.sql import quoted
 from ghcm.codegen.spark.sql import Checked, col
 from ghcm.codegen.spark.text import also, python_text, quote, sql_dict, sql_text
 from ghcm.reducers import Aggregate
-from ghcm.spg.connectors import Files, Generate, Memory, Mode, Parquet, Redis, SqlQuery, Table
+from ghcm.spg.connectors import Files, Generate, Kafka, Memory, Mode, Parquet, Redis, SqlQuery, Table
 from ghcm.spg.graph import Sink, Task
 from ghcm.spg.ops import Publish, ReadSink, Source, To
 from ghcm.spg.traits import TIME
@@ -32,6 +32,8 @@ def source_body(scope: Scope, task: Task, op: Source) -> list[str]:
             return [f"return generated(job, {quote(task.id)}, {rows}, {start}, {step_us}{scope.keeping()})"]
         case SqlQuery():
             return [_sql(scope, task, connector)]
+        case Kafka():
+            return [_kafka(scope, task, connector)]
         case _:  # the engine does not take it
             raise ValueError(f"Spark does not support {op}")
 
@@ -43,6 +45,16 @@ def _sql(scope: Scope, task: Task, asked: SqlQuery) -> str:
     options += f", parts={asked.parts}" if asked.split else ""
     step = scope.step(task.collection.element)
     return f"return read_sql(job, {step}, {quote(asked.connection)}{scope.keeping()}{options})"
+
+
+def _kafka(scope: Scope, task: Task, asked: Kafka) -> str:
+    """The call that reads what a topic holds."""
+    format_, step = asked.format, scope.step(task.collection.element)
+    options = f", format={quote(format_.name)}" if format_.name != "json" else ""
+    options += f", separator={quote(format_.separator)}" if format_.separator != "," else ""
+    options += f", start_us={asked.start_us}" if asked.start_us is not None else ""
+    options += f", lost={quote(asked.lost)}" if asked.lost != "fail" else ""
+    return f"return read_kafka(job, {step}, {quote(asked.topic)}{scope.keeping()}{options})"
 
 
 def _files(scope: Scope, task: Task, files: Files) -> str:

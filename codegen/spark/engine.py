@@ -13,6 +13,7 @@ from ghcm.codegen.spark.packing import PACKAGE, library_zip
 from ghcm.spg.connectors import (
     Connector,
     Files,
+    Format,
     Generate,
     Kafka,
     Memory,
@@ -50,7 +51,10 @@ class Spark:
             case Source(connector=connector):
                 why = _endless(connector)
                 hint = 'make it a "stream" unit.'
-                return Never(f'"{task.id}" {why}: no batch unit can', code="GHCM-521", hint=hint) if why else YES
+                if why:
+                    return Never(f'"{task.id}" {why}: no batch unit can', code="GHCM-521", hint=hint)
+                why = _not_yet(connector)
+                return NotYet(f'"{task.id}" {why}, which Spark cannot yet', code="GHCM-520", hint=hint) if why else YES
             case ReadTable(task=table):
                 reason = f'"{task.id}" reads the table "{table}" in a batch unit, which Spark cannot yet'
                 return NotYet(reason, code="GHCM-520", hint="write the table to a sink and read that.")
@@ -81,12 +85,29 @@ def _endless(connector: Connector) -> str:
             return "waits for commits that come"
         case Generate(rows=None):
             return "generates records without end"
-        case Files() | Table() | Memory() | Generate() | SqlQuery():
+        case Kafka(ends=False):
+            return "waits for messages that come"
+        case Files() | Table() | Memory() | Generate() | SqlQuery() | Kafka():
             return ""
-        case Socket() | Kafka():
-            return f"reads from {connector.word}"
+        case Socket():
+            return "reads from socket"
         case _:
             assert_never(connector)
+
+
+def _not_yet(connector: Connector) -> str:
+    """What a job cannot read so far; empty where there is nothing."""
+    match connector:
+        case Kafka(pattern=str(pattern)) if pattern:
+            return "reads all topics that match a pattern"
+        case Kafka(offsets=offsets) if offsets:
+            return "begins at offsets"
+        case Kafka(fields=fields) if fields:
+            return f"has fields for the {fields[0][0]} of messages"
+        case Kafka(format=Format(name="raw" | "avro" as name)):
+            return f'reads messages as "{name}"'
+        case _:  # there is no other of which it reads a part
+            return ""
 
 
 def _reads(sink: Sink) -> Support:

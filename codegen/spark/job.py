@@ -18,8 +18,9 @@ from ghcm.errors import GhcmError
 from ghcm.expr import fresh
 from ghcm.reducers import Aggregate
 from ghcm.source import SourceLine
+from ghcm.spg.connectors import Kafka
 from ghcm.spg.graph import Program, Task, Unit, entry_of, step_unit
-from ghcm.spg.ops import AggregateByKey, EventTime, Fused, Iterate, Join, Op, Publish, Reply, To
+from ghcm.spg.ops import AggregateByKey, EventTime, Fused, Iterate, Join, Op, Publish, Reply, Source, To
 from ghcm.spg.traits import TIME, WATERMARK, Time, traits_of
 from ghcm.types import Struct
 
@@ -56,11 +57,16 @@ def generate(program: Program, unit: Unit) -> str:
         "program": program.name,
         "unit": unit.name,
         "origin": str(unit.origin).replace("\\", "/"),
+        "topics": any(_reads_topic(task.op) for task in unit.tasks),
         "body": "\n".join([*schemas.definitions(), *lines]),
         "arguments": f"{quote(program.name)}, {quote(unit.name)}, {parameters}, steps, __file__",
     }
     draft = render("spark_job.py.j2", **values, imports="")
     return format_python(render("spark_job.py.j2", **values, imports=_imports(draft)), texts=True)
+
+
+def _reads_topic(op: Op) -> bool:
+    return isinstance(op, Source) and isinstance(op.connector, Kafka)
 
 
 def _known_functions(functions: list[_Function], schemas: Schemas) -> list[str]:

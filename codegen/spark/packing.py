@@ -17,7 +17,17 @@ PACKAGE = "ghcm_spark"
 _VENDORED = "vendored"
 """The part of the package with what the library needs of GHCM, under the names that it has there."""
 _NEEDED = (
-    *("durable.py", "errors.py", "places.py", "source.py", "stores.py", "types.py", "unification.py", "version.py"),
+    *(
+        "durable.py",
+        "errors.py",
+        "places.py",
+        "source.py",
+        "stores.py",
+        "topics.py",
+        "types.py",
+        "unification.py",
+        "version.py",
+    ),
     *("formats/*.py", "schemas/__init__.py", "schemas/arrow.py", "schemas/records.py", "tables/*.py", "values/*.py"),
 )
 

@@ -189,9 +189,10 @@ SOURCES = (
             "what a field needs is a dead letter with its offset. Reading begins with the earliest messages that are "
             "there, with those that come from now on (start = latest), with those of a time, or at the offsets that "
             "are said of partitions (start = [(0, 1200), (1, 900)]); until = latest ends with those that are there "
-            "when it begins. Positions are part of snapshots: a restart goes on where it was, whatever consumer "
-            "groups say. Each partition of a topic has its own event time (event_time has idle for those of which "
-            "nothing comes); partitions, and topics that match, which are added later are read from their beginning, "
+            "when it begins. A batch unit has to say that, and each of its calls reads them anew; in a stream unit "
+            "positions are part of snapshots: a restart goes on where it was, whatever consumer groups say. Each "
+            "partition of a topic has its own event time (event_time has idle for those of which nothing comes); "
+            "partitions, and topics that match, which are added later are read from their beginning, "
             "and their event time begins where that of the others is. Where a topic no longer holds the message that "
             "comes next, the unit fails, or (lost = earliest) goes on with the oldest that is there and says so in "
             "the log; messages of transactions count once they are committed"
@@ -199,7 +200,6 @@ SOURCES = (
         exchange="none",
         stateful=True,
         failures=(Failure.BAD_RECORD,),
-        spark=NotYet("waits for the connector of Spark"),
     ).example(
         'visits = kafka("visits", format = json).as(Visit)\nvisits.to(out)',
         'out: {"page": "/"}',

@@ -44,6 +44,12 @@ class Kafka(BaseModel):
             raise ValueError("sasl_mechanism needs username and password (GHCM_KAFKA_PASSWORD)")
         return self
 
+    def said(self) -> dict[str, str]:
+        """What stands here by its name, passwords too: for jobs, to which it is handed inside of a process."""
+        names = {"password": self.password, "key_password": self.key_password}
+        secrets = {name: secret.get_secret_value() for name, secret in names.items()}
+        return {name: value for name, value in {**self.model_dump(), **secrets}.items() if value}
+
     def options(self, seconds: float) -> dict[str, Any]:
         """What a client is opened with, which takes at most so many seconds. GhcmError where a file is missing."""
         given = self.model_dump(by_alias=True, exclude_none=True)

@@ -11,6 +11,7 @@ from confluent_kafka import KafkaError
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub.kafka_connection import Kafka
+from ghcm.topics import no_kafka, trouble
 
 
 def _codes(names: str) -> frozenset[int]:
@@ -45,8 +46,7 @@ def client_options(settings: Kafka, heard: Callable[[KafkaError], None]) -> dict
     GhcmError where there is no Kafka.
     """
     if not settings.bootstrap:
-        hint = "start one: ghcm services up, then ghcm run --profile services; or name yours in GHCM_KAFKA."
-        raise GhcmError("there is no Kafka", code="GHCM-739", hint=hint)
+        raise no_kafka()
     given = {
         "bootstrap.servers": settings.bootstrap,
         "security.protocol": settings.security_protocol,
@@ -83,20 +83,8 @@ def another_writes(topic: str) -> GhcmError:
 
 def explained(settings: Kafka, error: KafkaError, topic: str) -> GhcmError:
     """What the error means for whoever uses the topic, and what to do."""
-    code, where = error.code(), f"Kafka at {settings.bootstrap}"
-    message, hint = f'{where} refused a request for "{topic}"', "see the log of the broker."
-    if code in UNKNOWN:
-        message = f'there is no topic "{topic}" in {where}'
-        hint = f"correct its name, or make it: kafka-topics.sh --create --topic {topic} --partitions 4"
-    elif code in _USER:
-        message, hint = f"{where} ends the connection of this user", "correct username and password of [kafka]."
-    elif code in _RIGHTS:
-        message, hint = f'{where} does not allow the use of "{topic}"', "give this user the rights of docs/kafka.md."
-    elif code in _LARGE:
-        message = f'{where} takes no message as large as one for "{topic}"'
-        hint = "raise max.message.bytes of the topic, or write smaller records; those of this version rest until then."
-    elif code in _FENCED:
+    if error.code() in _FENCED:
         return another_writes(topic)
-    elif code in _AWAY:
-        message, hint = f"{where} cannot be reached", "start it (ghcm services up starts one), or correct GHCM_KAFKA."
-    return GhcmError(message, code="GHCM-739", detail=error.str()[:300], hint=hint)
+    kinds = {"missing": UNKNOWN, "user": _USER, "rights": _RIGHTS, "large": _LARGE, "away": _AWAY}
+    why = next((why for why, codes in kinds.items() if error.code() in codes), "refused")
+    return trouble(why, settings.bootstrap, topic, error.str())

@@ -24,6 +24,7 @@ from ghcm.runtime.formats.messages import Block, Messages
 from ghcm.runtime.pubsub.kafka_connection import Kafka as Settings
 from ghcm.runtime.pubsub.kafka_data import UNKNOWN, client_options, explained, passes
 from ghcm.spg.connectors import Kafka
+from ghcm.topics import gone
 
 _log = logging.getLogger(__name__)
 
@@ -326,8 +327,7 @@ class Reading:
 
     def _accept_loss(self, message: str, detail: str) -> None:
         if self.connector.lost == "fail":
-            hint = "lost = earliest goes on with the oldest messages that are there."
-            raise GhcmError(message, code="GHCM-742", detail=detail, hint=hint)
+            raise gone(message, detail)
         _log.warning("%s: reading goes on with the oldest that are there. %s", message, detail)
 
     def _explained(self, error: KafkaError) -> GhcmError:

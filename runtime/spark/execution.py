@@ -145,6 +145,8 @@ class Execution:
                     "base": str(self.job.base),
                     "redis": self.services.connections.url,
                     "sql": dict(self.services.connections.sql),
+                    "kafka": self.services.connections.kafka.said(),
+                    "patience": self.services.connections.patience,
                     "dead": str(self.services.dead / self.job.program.name / self.unit.name),
                     "versions": dict(instruction.versions),
                     "progress": self.progress.say,

@@ -79,9 +79,12 @@ class Session:
         return spark
 
     def _options(self) -> dict[str, str]:
-        cores = str(max(2, os.cpu_count() or 2))
+        cores, mirror = str(max(2, os.cpu_count() or 2)), Path.home() / ".ivy2" / "ivysettings.xml"
         return {
+            **({"spark.jars.ivySettings": str(mirror)} if mirror.exists() else {}),
             "spark.driver.memory": self._settings.memory,
+            # Ivy would wait for minutes for a repository that does not answer.
+            "spark.driver.defaultJavaOptions": "-Dsun.net.client.defaultConnectTimeout=20000",
             "spark.driver.host": "localhost",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.ui.enabled": "false",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ import pytest
 
 from ghcm import driver as compiler
 from ghcm.spg import reference
+from ghcm.spg.connectors import Kafka
+from ghcm.spg.ops import Source
+from tests.kafka_server import kafka, new_topic
 from tests.system.elsewhere import Elsewhere, make_elsewhere
 
 pytestmark = [pytest.mark.slow, pytest.mark.system]
@@ -24,7 +28,8 @@ record Told { shop: string, amount: int, ghcm: bool }
 sink totals = parquet("out/totals", mode = replace)
 
 responsive batch add_up(least: int = 0) {
-  sales = files("sales.json", format = json).as(Sale).filter(s => 60 // s.amount >= least)
+  told = kafka("sales.submitted", until = latest).as(Sale)
+  sales = files("sales.json", format = json).as(Sale).union(told).filter(s => 60 // s.amount >= least)
   sales.map_to_pair(s => (s.shop, s.amount)).reduce_by_key((a, b) => a + b).to(totals)
   sales.python("telling:tell"): Told.reply()
 }
@@ -35,7 +40,9 @@ TELLING = """from importlib.util import find_spec
 def tell(sale):
     return {"shop": sale.shop, "amount": sale.amount, "ghcm": find_spec("ghcm") is not None}
 """
-SALES = [("a", 3), ("b", 5), ("a", 4), ("c", 0), ("d", 60), ("é😀", 1)]
+SALES = [("a", 3), ("b", 5), ("c", 0), ("d", 60), ("é😀", 1)]
+TOLD = b'{"shop": "a", "amount": 4}'
+SECRET = "kept-to-itself"
 
 
 @pytest.fixture(scope="module")
@@ -56,17 +63,21 @@ def bundle(tmp_path: Path) -> Path:
 
 
 def submit(elsewhere: Elsewhere, job: Path, *words: str | Path) -> Any:
-    """What the job prints as its result, run by the `spark-submit` of PySpark."""
+    """What the job prints as its result, run by the `spark-submit` of PySpark with a Kafka and its password."""
     spark_submit = elsewhere.packages / "pyspark" / "bin" / "spark-submit"
     options = ["--master", "local[2]", "--conf", "spark.ui.enabled=false", "--conf", "spark.sql.shuffle.partitions=2"]
     options += ["--py-files", str(job.parent / "ghcm_spark.zip")]
-    done = elsewhere.run(spark_submit, *options, job, *words, cwd=job.parent)
+    kept = {"GHCM_KAFKA_SASL_MECHANISM": "PLAIN", "GHCM_KAFKA_USERNAME": "me", "GHCM_KAFKA_PASSWORD": SECRET}
+    told = replace(elsewhere, environment={**elsewhere.environment, **kept, "GHCM_KAFKA": kafka().bootstrap})
+    done = told.run(spark_submit, *options, job, *words, cwd=job.parent)
     assert done.returncode == 0, done.stderr[-4000:]
+    assert SECRET not in done.stdout + done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def test_a_job_needs_no_ghcm_and_says_what_the_reference_says(elsewhere: Elsewhere, bundle: Path) -> None:
     assert elsewhere.cannot_import("ghcm")
+    new_topic([TOLD], [], name="sales.submitted")
     home, job = bundle.parent, bundle / "spark" / "add_up.py"
     options: list[str | Path] = [
         "--parameters",
@@ -89,7 +100,13 @@ def test_a_job_needs_no_ghcm_and_says_what_the_reference_says(elsewhere: Elsewhe
     assert totals(home) == [("a", 7), ("b", 5), ("é😀", 1)]
     letters = [json.loads(line) for path in (home / "dead").glob("part-*") for line in path.read_text().splitlines()]
     program = compiler.check(home / "sales.istream")
-    expected = reference.run(program, "add_up", parameters={"least": 2}, base=home)
+    (told,) = (
+        task.id
+        for task in program.unit("add_up").tasks
+        if isinstance(task.op, Source) and isinstance(task.op.connector, Kafka)
+    )
+    inputs = {told: {"sales.submitted/0": TOLD}}
+    expected = reference.run(program, "add_up", parameters={"least": 2}, base=home, inputs=inputs)
     assert sorted((each["task"], each["reason"], each["input"]) for each in letters) == sorted(
         (each.task, each.reason.value, each.input) for each in expected.dead
     )

@@ -100,6 +100,10 @@ LINES = StructType(
 )
 
 
+LINE_COLUMNS = ("`@text` AS `text`", "`@file` AS `file`", "`@number` AS `number`")
+"""The columns of the record `Line`."""
+
+
 def line_reader(compression: str) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The function that reads lines in Spark's Python workers."""
 
@@ -199,7 +203,7 @@ def read_text(
     names = find_files(job, step, pattern, compression)
     lines = readable(job, step, numbered(job, read_lines(job, names, compression), names, compression), names)
     lines = in_files(lines, step, names, clock, keep)
-    return lines.selectExpr(*map(quoted, keep), "`@text` AS `text`", "`@file` AS `file`", "`@number` AS `number`")
+    return lines.selectExpr(*map(quoted, keep), *LINE_COLUMNS)
 
 
 def readable(job: Job, step: Step, lines: DataFrame, names: Sequence[str]) -> DataFrame:

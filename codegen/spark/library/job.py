@@ -90,7 +90,7 @@ class Job:
     spark: SparkSession
     unit: str
     file: str
-    context: dict[str, Any]
+    context: dict[str, Any] = field(repr=False)
     given: dict[str, str] = field(default_factory=dict[str, str])
     failures: list[Failures] = field(default_factory=list[Failures])
     kept: list[DataFrame] = field(default_factory=list[DataFrame])
@@ -103,6 +103,10 @@ class Job:
     """The source that is read, or the sink that is written, at the moment."""
     reading: dict[str, tuple[Step, str]] = field(default_factory=dict[str, tuple[Step, str]])
     """The files that are read, by whom, and how they are compressed."""
+    topics: dict[str, tuple[Step, dict[int, tuple[int, int]]]] = field(
+        default_factory=dict[str, tuple[Step, dict[int, tuple[int, int]]]]
+    )
+    """The topics that are read, by whom, and from which offset to before which of partitions that must keep these."""
 
     def progress(self, share: float, doing: str) -> None:
         """Tell whoever listens how far the run is."""

@@ -53,6 +53,10 @@ Found: TypeAlias = tuple[int, Row | None, str | None, str | None]
 Read: TypeAlias = Callable[[str, str], Iterator[Found]]
 """Gives what is in a file, by its name and path."""
 Begin: TypeAlias = Callable[[str, str], Iterator[Any]]
+Decoded: TypeAlias = tuple[Row | None, str | None]
+"""A record, or else why there is none."""
+Opening: TypeAlias = Callable[[], Callable[[bytes], Decoded]]
+"""Gives what decodes texts; a Python worker asks for it."""
 T = TypeVar("T")
 
 
@@ -85,21 +89,19 @@ def decode_json(
 ) -> DataFrame:
     """The records of lines of these files; `own`: written by a sink."""
     lines = lines.where(f"NOT {matching('`@text`', BLANK)}")
-    rows = accepted(job, step, with_records(lines, step.input, own=own), BROKEN, names, compression)
+    lines = with_records(lines, step.input, json_text(record_type(step.input), own=own))
+    rows = accepted(job, step, lines, BROKEN, names, compression)
     return rows.selectExpr(*map(quoted, keep), *record_columns(step.input))
 
 
-def with_records(lines: DataFrame, element: DataType, *, own: bool) -> DataFrame:
-    """The lines with the records in their `@text`, and why there is none (`@broken`)."""
-    struct, fields = record_type(element), plain_fields(element)
+def json_text(struct: Struct, *, own: bool = False) -> Opening:
+    """The function that reads the JSON object in a text; `own`: written by a sink."""
     read, written = object_reader(struct, own=own), has_decimal(struct)
 
-    def decode(batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow
-
+    def open_reader() -> Callable[[bytes], Decoded]:
         parse = json_parser(written=written, own=own)
 
-        def found_in(text: bytes) -> tuple[Row | None, str | None]:
+        def found_in(text: bytes) -> Decoded:
             try:
                 return read(parse(text.decode().strip(" \t\r\n"))), None
             except UnicodeDecodeError:
@@ -107,6 +109,19 @@ def with_records(lines: DataFrame, element: DataType, *, own: bool) -> DataFrame
             except ValueError as error:
                 return None, str(error)
 
+        return found_in
+
+    return open_reader
+
+
+def with_records(lines: DataFrame, element: DataType, opening: Opening) -> DataFrame:
+    """The lines with the records in their `@text`, and why there is none (`@broken`)."""
+    fields = plain_fields(element)
+
+    def decode(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow
+
+        found_in = opening()
         for batch in batches:
             texts: Any = batch.column("@text").cast(pyarrow.binary())
             found = [found_in(text) for text in texts.to_pylist()]

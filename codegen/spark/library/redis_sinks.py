@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import DataType
 
 from ghcm.codegen.spark.library.job import Job, Refused, Step, Written, letters, parted
-from ghcm.codegen.spark.library.records import BROKEN, with_records
+from ghcm.codegen.spark.library.records import BROKEN, json_text, with_records
 from ghcm.codegen.spark.library.sql import named
 from ghcm.codegen.spark.library.types import from_arrow, plain, plain_columns, record_columns, record_type, type_of
 from ghcm.tables.redis_forms import Form
@@ -150,7 +150,8 @@ def read_redis(job: Job, step: Step, sink: str, prefix: str, *, mode: str) -> Da
         name = prefix
     pairs = () if name is None else client.hscan_iter(name, count=1000)
     texts = [(held.decode("utf-8", "replace"),) for _, held in pairs]
-    lines = with_records(job.spark.createDataFrame(texts, "`@text` string"), step.input, own=True)
+    lines = job.spark.createDataFrame(texts, "`@text` string")
+    lines = with_records(lines, step.input, json_text(record_type(step.input), own=True))
     rows = parted(job, lines, BROKEN, lambda failed: letters(job, failed, step, "`@text`"), None)
     return rows.selectExpr(*record_columns(step.input))
 

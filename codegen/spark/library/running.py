@@ -19,6 +19,7 @@ from ghcm.codegen.spark.library.job import COUNTS_WITHIN, Failures, Job, Refused
 from ghcm.codegen.spark.library.redis_sinks import redis_client, redis_url
 from ghcm.codegen.spark.library.sql import constant, text
 from ghcm.codegen.spark.library.tables import staged, table_at
+from ghcm.codegen.spark.library.topics import unreadable_topic
 from ghcm.codegen.spark.library.types import ddl, plain_type, type_of, unplain
 from ghcm.formats.files import UNREADABLE, open_lines, packed, unreadable
 from ghcm.places import place
@@ -57,7 +58,8 @@ class Unit:
 
     def run(self, spark: SparkSession, parameters: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
         """Run the unit once. `context`: `call` (id of the run), `base` (folder of relative paths), `redis` (URL),
-        `sql` (URLs of databases by name), `dead` (folder for failing records), `versions` (of sinks to read),
+        `sql` (URLs of databases by name), `kafka` (its brokers and how they are spoken to, as in `[kafka]`), `patience`
+        (seconds for which these are waited for), `dead` (folder for failing records), `versions` (of sinks to read),
         `progress` (told a share of 1 and what is done). Refused (a ValueError) where parameters or files do not fit.
         Gives sinks with version and rows, rows in all, dead letters, reply, calls to send.
         """
@@ -85,8 +87,8 @@ class Unit:
         options.add_argument("--call", default=uuid.uuid4().hex, help=repeated)
         options.add_argument("--dead", help="the folder for records that fail; without it they are printed")
         given = vars(options.parse_args())
-        named = {name.lower(): url for name, url in os.environ.items() if name.startswith("GHCM_SQL_")}
-        given["sql"] = {name.removeprefix("ghcm_sql_"): url for name, url in named.items()}
+        given["sql"] = of_environment("GHCM_SQL_")
+        given["kafka"] = of_environment("GHCM_KAFKA_") | {"bootstrap": os.environ.get("GHCM_KAFKA", "")}
         parameters = given.pop("parameters")
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         spark = SparkSession.builder.appName(f"{self.program}.{self.name}").getOrCreate()
@@ -97,6 +99,11 @@ class Unit:
             sys.exit(error_text(error.parts))
         finally:
             spark.stop()
+
+
+def of_environment(prefix: str) -> dict[str, str]:
+    """What variables say whose names begin like this, by the rest of their names."""
+    return {name.removeprefix(prefix).lower(): value for name, value in os.environ.items() if name.startswith(prefix)}
 
 
 def write_letters(job: Job) -> int:
@@ -242,12 +249,12 @@ def refused(job: Job, error: Exception) -> Exception:
     elif found:
         parts = json.loads(found[0])
     else:
-        parts = unwritable(job, error) or first_unreadable(job)
+        parts = unwritable(job, error) or unreadable_topic(job, error) or first_unreadable(job)
     if parts is None:
         return error
     at, _ = job.reading.get(parts.get("file", ""), (job.at, ""))
     where = {"task": at.task, "origin": at.origin} if isinstance(at, Step) else {"sink": at.sink} if at else {}
-    return Refused(**{**parts, **where})
+    return Refused(**{**where, **parts})
 
 
 def first_unreadable(job: Job) -> dict[str, str] | None:

@@ -14,15 +14,18 @@ from ghcm.codegen.spark.packing import PACKAGE, library_modules
 from tests.conftest import ROOT, Golden
 
 GOLDEN = ROOT / "tests" / "golden" / "spark"
-MOST = {"favourite_words": 150, "rebuild": 500, "scenarios_of": 100}
+TOPICS = ROOT / "tests" / "conformance" / "programs" / "topics_bounded.istream"
+MOST = {"favourite_words": 150, "rebuild": 500, "scenarios_of": 100, "topics": 100}
 """The lines that each job may have."""
 RULES = "E,F,W,I,UP,B,SIM,C4"
 
 
 @pytest.fixture(scope="module")
 def jobs() -> dict[str, str]:
-    code = [driver.compile(ROOT / "examples" / name / f"{name}.istream").code for name in ("wordcount", "traffic")]
-    return {Path(path).stem: text for each in code for path, text in each.items() if path.startswith("spark/")}
+    examples = [ROOT / "examples" / name / f"{name}.istream" for name in ("wordcount", "traffic")]
+    code = [driver.compile(path).code for path in (*examples, TOPICS)]
+    made = {Path(path).stem: text for each in code for path, text in each.items() if path.startswith("spark/")}
+    return {"topics" if unit == "u" else unit: text for unit, text in made.items()}
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,298 @@
+"""Topics of Kafka: Spark's own connector reads the messages that are there when reading begins, each of them a record.
+
+Which those are is asked once for a run: Spark would ask again for each of its jobs, and find more each time.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType
+
+from ghcm.codegen.spark.library.files import LINE_COLUMNS, NOT_UTF8, accepted, empty, in_files
+from ghcm.codegen.spark.library.job import Job, Refused, Step, refusal
+from ghcm.codegen.spark.library.records import BROKEN, Decoded, Opening, json_text, with_records
+from ghcm.codegen.spark.library.sql import fails, matching, quoted, text
+from ghcm.codegen.spark.library.types import record_columns, record_type
+from ghcm.errors import GhcmError
+from ghcm.formats.csv_records import CsvRecords, csv_records
+from ghcm.topics import gone, no_kafka, trouble
+from ghcm.types import Struct
+
+_PACKAGE = "org.apache.spark:spark-sql-kafka-0-10_2.13"
+_OLDER = "4.2.0"
+"""The version that is taken where there is none of Spark's own: packages appear later than Spark, and 4.3 runs it."""
+_PRESENT = "org.apache.hadoop:hadoop-client-runtime,org.apache.hadoop:hadoop-client-api"
+"""What the package asks for and every Spark has: four fifths of all."""
+_AT_ONCE = 500_000
+"""Messages of a partition that one task of Spark reads."""
+_PATIENCE_S = 30.0
+
+_NO_VALUE = fails("`@none`", "bad_record", "the message has no value")
+_NOT_ONE = "the message is not one record"
+_BLANK = fails(matching("`@text`", r"\A[ \t\r\n]*\z"), "bad_record", _NOT_ONE)
+
+_MESSAGES = StructType(
+    [
+        StructField("@text", StringType()),
+        StructField("@none", BooleanType()),
+        StructField("@file", StringType()),
+        StructField("@number", LongType()),
+    ]
+)
+
+
+def read_kafka(
+    job: Job,
+    step: Step,
+    topic: str,
+    keep: Sequence[str] = (),
+    *,
+    format: str = "json",
+    separator: str = ",",
+    start_us: int | None = None,
+    lost: str = "fail",
+) -> DataFrame:
+    """The records of a topic: those from `start_us` on (microseconds since 1970; None: the oldest) that are there now.
+    What does not fit is a dead letter. `lost`, as in `Kafka`, is about messages that go while others are read.
+    """
+    job.at = step
+    rows = in_files(_messages(job, step, topic, start_us, lost), step, (), "restarts", keep)
+    if format == "text":
+        rows = accepted(job, step, rows, f"coalesce({_NO_VALUE}, {NOT_UTF8})", ())
+        return rows.selectExpr(*map(quoted, keep), *LINE_COLUMNS)
+    struct = record_type(step.input)
+    opening, none = (json_text(struct), _BLANK) if format == "json" else (_cells_text(struct, separator), "NULL")
+    rows = with_records(rows, step.input, opening)
+    rows = accepted(job, step, rows, f"coalesce({_NO_VALUE}, {none}, {BROKEN})", ())
+    return rows.selectExpr(*map(quoted, keep), *record_columns(step.input))
+
+
+def _cells_text(struct: Struct, separator: str) -> Opening:
+    """The function that reads the cells in a text, which are those of all fields in their order."""
+
+    def open_reader() -> Callable[[bytes], Decoded]:
+        records = CsvRecords(struct)
+        records.begin([field.path or field.name for field in struct.fields])
+
+        def found_in(message: bytes) -> Decoded:
+            found: list[Decoded] = []
+            for cells, raw, _ in csv_records(BytesIO(message), separator):
+                try:
+                    row = records.take(cells, raw, "")
+                    found += [(row, None)] if row is not None else []
+                except ValueError as error:
+                    found.append((None, str(error)))
+            return found[0] if len(found) == 1 else (None, _NOT_ONE)
+
+        return found_in
+
+    return open_reader
+
+
+# --- the messages ----------------------------------------------------------------------------------------------------
+
+
+def _messages(job: Job, step: Step, topic: str, start_us: int | None, lost: str) -> DataFrame:
+    """The messages of a topic, which stay the same however often they are read: their `@text`, whether they have
+    `@none`, the partition as `@file` and the offset as `@number`.
+    """
+    options = _client_options(job)
+    know_package(job, _PACKAGE, "org.apache.spark.sql.kafka010.KafkaSourceProvider")
+    with _explaining(options["bootstrap.servers"], topic):
+        parts = _parts(job, options, topic, start_us)
+    job.topics[topic] = step, parts if lost == "fail" else {}
+    if not parts:
+        return empty(job, _MESSAGES)
+    reader = job.spark.read.format("kafka").option("assign", json.dumps({topic: sorted(parts)}))
+    for name, index in (("startingOffsets", 0), ("endingOffsets", 1)):
+        reader = reader.option(name, json.dumps({topic: {each: part[index] for each, part in parts.items()}}))
+    reader = reader.option("failOnDataLoss", lost == "fail").option("maxRecordsPerPartition", _AT_ONCE)
+    reader = reader.option("kafkaConsumer.pollTimeoutMs", options["default.api.timeout.ms"])
+    return (
+        reader.options(**{f"kafka.{name}": value for name, value in options.items()})
+        .load()
+        .selectExpr(
+            "coalesce(string(value), '') AS `@text`",
+            "value IS NULL AS `@none`",
+            f"concat({text(topic + '/')}, partition) AS `@file`",
+            "offset AS `@number`",
+        )
+    )
+
+
+def _parts(job: Job, options: dict[str, str], topic: str, start_us: int | None) -> dict[int, tuple[int, int]]:
+    """What is to be read of each partition that has messages: from one offset to before another."""
+    java: Any = job.spark
+    kafka = java._jvm.org.apache.kafka
+    clients, specs = kafka.clients.admin, kafka.clients.admin.OffsetSpec
+    committed = clients.ListOffsetsOptions(kafka.common.IsolationLevel.READ_COMMITTED)
+    admin = clients.Admin.create(options)
+    try:
+        described = admin.describeTopics([topic]).allTopicNames().get().get(topic)
+        partitions = [kafka.common.TopicPartition(topic, each.partition()) for each in described.partitions()]
+
+        def offsets(spec: Any) -> list[int]:
+            found = admin.listOffsets(dict.fromkeys(partitions, spec), committed).all().get()
+            return [found.get(each).offset() for each in partitions]
+
+        ends = offsets(specs.latest())
+        starts = offsets(specs.earliest() if start_us is None else specs.forTimestamp(max(0, start_us // 1000)))
+    finally:
+        admin.close()
+    parts = zip(partitions, starts, ends, strict=True)
+    return {each.partition(): (start, end) for each, start, end in parts if 0 <= start < end}
+
+
+# --- the connector ---------------------------------------------------------------------------------------------------
+
+_fetching = Lock()
+
+
+def know_package(job: Job, package: str, provider: str) -> None:
+    """Have Spark know what a package of its own provides: it was started with it, or its Ivy fetches it once and keeps
+    it. Refused where that fails. This thread, with which Spark plans, sees it from now on.
+    """
+    java: Any = job.spark
+    loader = java._jsparkSession.sharedState().jarClassLoader()
+    java._jvm.java.lang.Thread.currentThread().setContextClassLoader(loader)
+    with _fetching:
+        if loader.getResource(f"{provider.replace('.', '/')}.class") is not None:
+            return
+        said: list[str] = []
+        for version in (job.spark.version, _OLDER):
+            job.progress(0.0, f"fetching {package}:{version}")
+            try:
+                job.spark.sql(f'ADD JAR "ivy://{package}:{version}?exclude={_PRESENT}"')
+                return
+            except Exception as error:  # whatever Ivy and the network have to say
+                said.append(_cause(str(error)))
+        package = f"{package}:{job.spark.version}"
+        hint = "see that the repository of packages is reached (a mirror is named in ~/.ivy2/ivysettings.xml), or "
+        hint += f"start Spark with the package: spark-submit --packages {package}"
+        raise Refused("GHCM-749", f"Spark cannot fetch its package {package}", said[0], hint)
+
+
+def _client_options(job: Job) -> dict[str, str]:
+    """What clients in Java are opened with. Passwords and keys stand in it as they are: Spark neither logs nor shows
+    the options of readers. Refused where there are no brokers, or a file is missing.
+    """
+    said: Mapping[str, str] = job.context.get("kafka") or {}
+    if not said.get("bootstrap"):
+        raise refusal(no_kafka())
+    patience = str(int(float(job.context.get("patience") or _PATIENCE_S) * 1000))
+    options = {
+        "bootstrap.servers": said["bootstrap"],
+        "security.protocol": said.get("security_protocol", "PLAINTEXT"),
+        "isolation.level": "read_committed",
+        "default.api.timeout.ms": patience,
+        "request.timeout.ms": patience,
+    }
+    if mechanism := said.get("sasl_mechanism"):
+        kind = "plain.Plain" if mechanism == "PLAIN" else "scram.Scram"
+        user, password = (_in_quotes(said.get(name, "")) for name in ("username", "password"))
+        login = f"org.apache.kafka.common.security.{kind}LoginModule required username={user} password={password};"
+        options |= {"sasl.mechanism": mechanism, "sasl.jaas.config": login}
+    if "SSL" in options["security.protocol"]:
+        options |= _certificates(said)
+    return options
+
+
+def _certificates(said: Mapping[str, str]) -> dict[str, str]:
+    """The options for TLS. Files are read here: workers need not have them."""
+
+    def read(name: str) -> str:
+        try:
+            return Path(said[name]).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            raise Refused("GHCM-739", f'{name} of [kafka], "{said[name]}", cannot be read') from None
+
+    options: dict[str, str] = {}
+    if "ca_file" in said:
+        options |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": read("ca_file")}
+    if "cert_file" in said:
+        chain, key = read("cert_file"), read("key_file" if "key_file" in said else "cert_file")
+        options |= {"ssl.keystore.type": "PEM", "ssl.keystore.certificate.chain": chain, "ssl.keystore.key": key}
+        options |= {"ssl.key.password": said["key_password"]} if "key_password" in said else {}
+    return options
+
+
+def _in_quotes(value: str) -> str:
+    """A text as the options of a login module have it."""
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+# --- what is wrong ---------------------------------------------------------------------------------------------------
+
+_EXCEPTIONS = {
+    "missing": "UnknownTopicOrPartition",
+    "user": "SaslAuthentication|UnsupportedSaslMechanism|IllegalSaslState",
+    "rights": "(?:Topic|Group|Cluster)Authorization",
+    "tls": "SslAuthentication|InvalidConfiguration",
+    "away": "Timeout|Disconnect|Network|BootstrapResolution",
+}
+"""What exceptions of Kafka mean, by their names."""
+_LOSS = "may have been lost|KAFKA_DATA_LOSS|OffsetOutOfRange"
+_AWAY = "Cannot fetch record for offset|No resolvable bootstrap"
+
+
+@contextmanager
+def _explaining(brokers: str, topic: str) -> Iterator[None]:
+    """What clients of Kafka say, as a job says it."""
+    try:
+        yield
+    except Exception as error:
+        if type(error).__name__ != "Py4JJavaError":
+            raise
+        raise refusal(_explained(str(error), brokers, topic)) from None
+
+
+def unreadable_topic(job: Job, error: Exception) -> dict[str, str] | None:
+    """What is wrong with a topic of the run, if that is why it has failed. Spark's driver does not always know the
+    classes of a package that was fetched, and passes errors of Kafka on without a word: each topic is looked at.
+    """
+    said = str(error)
+    if not re.search(r"UnknownReason|Kafka|kafka", said):
+        return None
+    for topic, (step, parts) in job.topics.items():
+        try:
+            _look(job, topic, parts)
+            if re.search(_LOSS, said):
+                raise refusal(gone(f'messages of topic "{topic}" that were to be read are gone', _cause(said)))
+            if re.search(rf"{_AWAY}|org[.]apache[.]kafka[.][\w.]+Exception", said):
+                brokers = _client_options(job)["bootstrap.servers"]
+                raise refusal(_explained(said, brokers, topic))
+        except Refused as found:
+            return {**found.parts, "task": step.task, "origin": step.origin}
+    return None
+
+
+def _look(job: Job, topic: str, parts: dict[int, tuple[int, int]]) -> None:
+    """Refused where a topic cannot be asked, or no longer holds the messages that are to be read."""
+    options = _client_options(job)
+    with _explaining(options["bootstrap.servers"], topic):
+        there = _parts(job, options, topic, None)
+    for partition, (start, _) in parts.items():
+        low, high = there.get(partition, (start, start))
+        if not low <= start < high:
+            message = f'the messages of topic "{topic}", partition {partition}, from offset {start} on are gone'
+            raise refusal(gone(message, f"It holds offsets {low} to {high}." if high > low else "It holds none now."))
+
+
+def _explained(said: str, brokers: str, topic: str) -> GhcmError:
+    """The error that an exception with all its causes means."""
+    exceptions = {why: rf"org\.apache\.kafka\.[\w.]+\.(?:{names})Exception" for why, names in _EXCEPTIONS.items()}
+    why = next((why for why, pattern in exceptions.items() if re.search(pattern, said)), "refused")
+    return trouble("away" if re.search(_AWAY, said) else why, brokers, topic, _cause(said))
+
+
+def _cause(said: str) -> str:
+    """The innermost cause that the text of an exception of Java names, without its class."""
+    found = re.findall(r"(?m)^(?:Caused by)?: (\S.*)$", said) or said.splitlines()[:1]
+    return re.sub(r"^(?:[\w$]+\.)+[\w$]+(?:: )?", "", found[-1])
