@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -29,8 +29,10 @@ def differences_on_spark(
     sinks: Mapping[str, Sequence[object]] | None = None,
     files: Mapping[str, bytes] | None = None,
     ordered: bool = False,
+    seen: Callable[[Outcome], object] | None = None,
+    progress: Callable[[float, str], object] | None = None,
 ) -> list[str]:
-    """What Spark gives otherwise than the reference for unit "u", in words."""
+    """What Spark gives otherwise than the reference for unit "u", in words; what it gives is handed to `seen`."""
     with tempfile.TemporaryDirectory(prefix="ghcm-spark-") as name:
         folder = Path(name)
         for path, data in (files or {}).items():
@@ -39,7 +41,9 @@ def differences_on_spark(
         for sink, rows in (sinks or {}).items():
             write_sink(folder, program.sink(sink), rows)
         expected = reference.run(program, "u", base=folder, sinks=sinks or {})
-        found = run_on_spark(spark, program, "u", folder)
+        found = run_on_spark(spark, program, "u", folder, progress=progress)
+        if seen is not None:
+            seen(found)
         written = {task.op.sink for task in program.unit("u").tasks if isinstance(task.op, To)}
         got = {sink: read_sink(folder, program.sink(sink)) for sink in sorted(written)}
         differ = differences(program, expected, sinks=got, dead=found.dead, ordered=ordered)

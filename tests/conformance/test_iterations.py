@@ -1,7 +1,5 @@
 """Iterations on every engine: rounds that end by themselves, that reach their limit, that fail, and none at all."""
 
-from pathlib import Path
-
 import pytest
 from pyspark.sql import SparkSession
 
@@ -9,7 +7,7 @@ from ghcm.spg.graph import Program
 from ghcm.spg.json import from_json, to_json
 from ghcm.spg.reference import run
 from ghcm.spg.text import parse_program, print_program
-from tests.conformance.spark_runs import run_on_spark
+from tests.conformance.spark_runs import Outcome
 from tests.conformance.spark_sinks import differences_on_spark
 from tests.conformance.text_programs import agrees_natively, program_of
 
@@ -41,17 +39,15 @@ def test_native_iterations_agree_with_the_reference(program: Program) -> None:
 
 
 @pytest.mark.slow
-def test_spark_iterations_agree_with_the_reference(program: Program, spark: SparkSession) -> None:
-    assert differences_on_spark(spark, program) == []
-
-
-@pytest.mark.slow
-def test_the_job_says_how_many_rounds_it_ran(program: Program, spark: SparkSession, tmp_path: Path) -> None:
+def test_spark_iterations_agree_with_the_reference_and_say_how_many_rounds_they_ran(
+    program: Program, spark: SparkSession
+) -> None:
     said: list[str] = []
+    found: list[Outcome] = []
 
     def progress(_: float, doing: str) -> None:
         said.append(doing)
 
-    found = run_on_spark(spark, program, "u", tmp_path, progress=progress)
-    assert found.result["rounds"] == ROUNDS
+    assert differences_on_spark(spark, program, seen=found.append, progress=progress) == []
+    assert found[0].result["rounds"] == ROUNDS
     assert "reached: round 2 of at most 3" in said
