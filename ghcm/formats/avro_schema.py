@@ -78,7 +78,8 @@ class _Reading:
 
     def node(self, said: Any, space: str) -> Node:
         if isinstance(said, list):
-            return Node("union", [("", self.node(each, space)) for each in said])
+            branches: list[Any] = said
+            return Node("union", [("", self.node(each, space)) for each in branches])
         if isinstance(said, str):
             return Node(said) if said in _PRIMITIVE else self._known(said, space)
         kind = said["type"]

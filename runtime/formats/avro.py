@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import BytesIO
 from operator import itemgetter
 from typing import Any, cast
@@ -19,6 +19,7 @@ import fastavro
 from ghcm.formats.avro_schema import conversions, read_schema
 from ghcm.types import Struct
 
+_read: Callable[[BytesIO, Any, None], list[dict[str, Any]]] = cast("Any", fastavro).schemaless_reader
 _MARK = secrets.token_bytes(16)
 
 
@@ -44,7 +45,7 @@ class AvroValues:
         """
         stream = BytesIO(b"".join([_long(len(values)), _MARK.join(values), _MARK, b"\0"]))
         try:
-            found = cast("list[dict[str, Any]]", fastavro.schemaless_reader(stream, self._schema, None))
+            found = _read(stream, self._schema, None)
         except Exception as error:
             raise ValueError(f"no Avro of the schema: {error!r}") from None
         if stream.read(1) or len(found) != len(values) or {*map(itemgetter("mark"), found)} - {_MARK}:
@@ -52,7 +53,7 @@ class AvroValues:
         records = list(map(itemgetter("value"), found))
         columns: list[list[object]] = []
         for name, convert in self._fields:
-            column = [None] * len(records) if name is None else list(map(itemgetter(name), records))
+            column: list[object] = [None] * len(records) if name is None else list(map(itemgetter(name), records))
             columns.append(column if convert is None else list(map(convert, column)))
         return columns
 
@@ -62,7 +63,10 @@ def _plain(said: Any) -> Any:
     if isinstance(said, dict):
         kept = cast("dict[str, Any]", said)
         return {name: _plain(each) for name, each in kept.items() if name not in ("logicalType", "default")}
-    return [_plain(each) for each in said] if isinstance(said, list) else said
+    if isinstance(said, list):
+        held: list[Any] = said
+        return [_plain(each) for each in held]
+    return said
 
 
 def _long(number: int) -> bytes:

@@ -162,7 +162,7 @@ def check_message(step: Step, source: RawSource, connector: Kafka, element: Stru
     elif connector.format.name == "raw" and not holds_raw(value_of(connector.fields, element)):
         names = value_of(connector.fields, element).names
         message = f'raw values are one field of "{element}", a string or bytes'
-        detail = f"Left for it are {listed(names)}." if len(names) > 1 else f'Left for it is "{names[0]}".'
+        detail = f"Left for it {'is' if len(names) == 1 else 'are'} {listed(names)}."
         wrong.append(step.report(Code.BAD_FORMAT, message, source.span, detail=detail))
     if any(wrong):
         raise Reported
