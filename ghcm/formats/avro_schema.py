@@ -7,10 +7,10 @@ has the bytes.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from ghcm import types
 from ghcm.errors import listed
@@ -78,8 +78,7 @@ class _Reading:
 
     def node(self, said: Any, space: str) -> Node:
         if isinstance(said, list):
-            branches: list[Any] = said
-            return Node("union", [("", self.node(each, space)) for each in branches])
+            return Node("union", [("", self.node(each, space)) for each in cast("Sequence[Any]", said)])
         if isinstance(said, str):
             return Node(said) if said in _PRIMITIVE else self._known(said, space)
         kind = said["type"]

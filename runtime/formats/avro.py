@@ -63,10 +63,7 @@ def _plain(said: Any) -> Any:
     if isinstance(said, dict):
         kept = cast("dict[str, Any]", said)
         return {name: _plain(each) for name, each in kept.items() if name not in ("logicalType", "default")}
-    if isinstance(said, list):
-        held: list[Any] = said
-        return [_plain(each) for each in held]
-    return said
+    return [_plain(each) for each in cast("Sequence[Any]", said)] if isinstance(said, list) else said
 
 
 def _long(number: int) -> bytes:
