@@ -23,7 +23,13 @@ from itertools import chain
 from typing import Any, TypeVar, cast
 
 from kafka import ConsumerRebalanceListener, KafkaConsumer, admin
-from kafka.errors import KafkaError
+from kafka.errors import (
+    CommitFailedError,
+    FencedInstanceIdError,
+    IllegalGenerationError,
+    KafkaError,
+    UnknownMemberIdError,
+)
 from kafka.structs import OffsetAndMetadata, TopicPartition
 
 from ghcm.errors import GhcmError
@@ -48,7 +54,7 @@ _REFUSED = (1, 30 * 24 * 3600)
 _SLICE_MS = 250
 _CONNECT_SECONDS = 2.0
 _COMMIT_SECONDS = 0.2
-_SILENCE_SECONDS = 5.0
+_SILENCE_SECONDS, _IDLE_SECONDS = 5.0, 30.0
 
 
 @dataclass(slots=True)
@@ -75,7 +81,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         self._open: dict[Any, set[int]] = {}  # partition -> offsets of what has not ended
         self._next: dict[Any, int] = {}  # partition -> the offset behind what was taken since it is ours
         self._committed: dict[Any, int] = {}
-        self._commit_at, self._asked, self._heard = 0.0, time.monotonic(), time.monotonic()
+        self._commit_at, self._joined, self._asked, self._heard = 0.0, 0.0, time.monotonic(), time.monotonic()
 
     def take(self, milliseconds: int) -> Held | None:
         """The next call that nobody works on; None if none comes in time."""
@@ -147,6 +153,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
             self._brokers.make(self._topic, *_INSTRUCTIONS, seconds=_CONNECT_SECONDS)
             self._consumer = opened(KafkaConsumer, self._brokers.settings.options(_CONNECT_SECONDS) | self._options)
             self._consumer.subscribe([self._topic], listener=self)
+            self._joined = time.monotonic()
         if time.monotonic() > self._commit_at and (ended := self._ended(self._consumer)):
             self._commit_at = time.monotonic() + _COMMIT_SECONDS
             self._consumer.commit_async(ended)  # one that fails is made up for by the next
@@ -154,6 +161,10 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         if not found and time.monotonic() > self._asked + _SILENCE_SECONDS:  # nothing to take, or nobody there
             self._consumer.end_offsets([TopicPartition(self._topic, 0)], timeout_ms=1000)
             self._asked = self._heard = time.monotonic()
+            if not self._belongs(self._consumer):
+                log.warning("%s: the group has lost this worker, which joins it again", self._topic)
+                self.close()
+                return
         for record in sorted(chain.from_iterable(found.values()), key=lambda each: each.timestamp):
             self._accept(record, TopicPartition(record.topic, record.partition))
             self._heard = time.monotonic()
@@ -176,6 +187,23 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
                     if len(held.places) == 1:
                         self._waiting.append(instruction.id)
         self._next[partition] = record.offset + 1
+
+    def _belongs(self, consumer: Any) -> bool:
+        """Whether the group counts this member, as far as one can tell. The client does not tell: it happens that it
+        joins and then sends no heartbeat, and hears nothing when it is removed for that.
+        """
+        ours = consumer.assignment()
+        if not ours:  # it is one of too many, it waits for others, or it has missed what is its own
+            return time.monotonic() < self._joined + _IDLE_SECONDS
+        with self._lock:
+            held = {each: min(self._open.get(each, ()), default=behind) for each, behind in self._next.items()}
+        offsets = {each: held.get(each, consumer.position(each, timeout_ms=1000)) for each in ours}
+        known = {each: OffsetAndMetadata(at, "", -1) for each, at in offsets.items() if at is not None}
+        try:
+            consumer.commit(known, timeout_ms=1000)  # as it is: who is no member may commit nothing
+        except (CommitFailedError, FencedInstanceIdError, IllegalGenerationError, UnknownMemberIdError):
+            return False
+        return True
 
     def _ended(self, consumer: Any) -> dict[Any, Any]:
         """What to commit: offsets before which everything has ended, where they have changed."""

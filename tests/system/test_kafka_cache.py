@@ -126,6 +126,18 @@ def test_several_workers_share_the_calls(caches: Caches) -> None:
         thread.join()
 
 
+def test_a_worker_that_the_group_has_lost_joins_again(caches: Caches, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ghcm.runtime.pubsub.kafka_cache._IDLE_SECONDS", 1.0)
+    worker = caches.open(lease=2.0)
+    while not (taking := worker._groups.get("u")) or not taking._consumer.assignment():
+        assert worker.receive("u", 0.1) is None
+    client: Any = taking._consumer  # what was seen of it under load, once: no heartbeat, nothing assigned
+    client._coordinator._disable_heartbeat()
+    client._subscription.assign_from_subscribed([])
+    worker.send(Instruction("c", "p", "u"))
+    assert [delivery.instruction.id for delivery in take(worker, 1)] == ["c"]
+
+
 def test_what_a_closed_worker_held_goes_to_another_at_once(caches: Caches) -> None:
     first, second = caches.open("engine-1", lease=300.0), caches.open("engine-2", lease=300.0)
     sent = {f"c{number}" for number in range(10)}
