@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Producer
+from kafka import KafkaConsumer, TopicPartition
 
 from ghcm.formats.messages import Message
 from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka
@@ -75,6 +76,19 @@ def send(topic: str, *partitions: Sequence[Message | bytes | None], bootstrap: s
             producer.poll(0)
     assert producer.flush(60) == 0
     assert failed == []
+
+
+def records(topic: str, settings: Kafka | None = None) -> list[Any]:
+    """All records of a topic, as anyone sees them."""
+    consumer = KafkaConsumer(**(settings or kafka()).options(30.0), enable_auto_commit=False)
+    partitions = [TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic)]
+    consumer.assign(partitions)
+    consumer.seek_to_beginning()
+    ends, found = consumer.end_offsets(partitions), list[Any]()
+    while any(consumer.position(each) < ends[each] for each in partitions):
+        found += [record for records in consumer.poll(timeout_ms=1000).values() for record in records]
+    consumer.close()
+    return found
 
 
 def end_services() -> None:

@@ -1,6 +1,6 @@
 """`make demo`: the traffic monitor at work, on generated traffic with planted attacks or on a file of one's own.
 
-python demo.py [FILE] [--keep]
+python demo.py [FILE] [--keep] [--kafka]
 """
 
 import argparse
@@ -19,8 +19,10 @@ import formats
 import generate
 import httpx
 import polars as pl
+import psutil
 from deltalake import DeltaTable
 from demo_folder import free_folder, lay_out, put
+from demo_kafka import Topics
 from demo_outside import call_from_outside, draw, page_of, rows_of, visit_page
 from demo_screen import clean, heading, say, screen, several, shown
 from rich.filesize import decimal
@@ -32,6 +34,7 @@ from ghcm.cli.run_report import dead_letters
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.protocol import Control
 from ghcm.runtime.daemon.state import StateDirectory
+from ghcm.runtime.settings import load_settings
 
 HERE = Path(__file__).resolve().parent
 
@@ -54,27 +57,39 @@ def main() -> None:
     read.add_argument(
         "--rate", type=float, default=2000, help="generated connections in a second; 0: as fast as can be"
     )
+    read.add_argument(
+        "--kafka", action="store_true", help="connections, calls and alarms by topics, on the Kafka of ghcm services up"
+    )
     asked = read.parse_args()
+    begun = time.monotonic()
+    settings = load_settings({"profile": "services"} if asked.kafka else {"redis": "embedded"}).served()
+    topics = Topics(settings) if asked.kafka else None
     data = asked.file.expanduser() if asked.file else None
     known = formats.recognise(data) if data else None
     folder = free_folder()
     with socket.create_server(("127.0.0.1", 0)) as server:
-        program = lay_out(folder, server.getsockname()[1])
+        program = lay_out(folder, server.getsockname()[1], topics and topics.rewrite())
         if data is not None and known is not None:
             put(data, known, folder)
-        with private_daemon(StateDirectory(folder / "state"), "embedded", "127.0.0.1", 0) as daemon:
+        with private_daemon(StateDirectory(folder / "state"), settings.redis, "127.0.0.1", 0) as daemon:
             compile_program(program)  # while the processes start
             url = str(daemon.status()["url"])
             with httpx.Client(base_url=url, timeout=PATIENCE_SECONDS) as http:
+                made = generate.connections(SEED, MINUTES, PER_SECOND, generate.PLANTED) if data is None else []
+                if topics:
+                    topics.fill(generate.json_lines(made))
                 job, heard = submit(daemon, folder)
-                send(server, asked.rate or None, data)
+                send(server, asked.rate or None, [] if topics else made)
                 watch_stream(http, job, heard, f"{data}: {known.what}" if known else "")
                 found = sum_up(folder)
                 chains = watch_calls(http, daemon.control, heard)
                 call_from_outside(http, found, chains)
                 draw(http, folder, found)
                 visit_page(http)
-                look_next(daemon, folder)
+                if topics:
+                    processes = psutil.Process(daemon.process.pid).children(recursive=True)
+                    topics.show([*processes, psutil.Process(daemon.process.pid)], time.monotonic() - begun)
+                look_next(daemon, folder, 8 if topics else 7)
                 if asked.keep:
                     say(f"\nserving at {page_of(http)} until Ctrl-C")
                     daemon.process.wait()
@@ -104,13 +119,12 @@ def submit(daemon: PrivateDaemon, folder: Path) -> tuple[str, Iterator[Any]]:
     return str(answer["job"]["id"]), iter(events)
 
 
-def send(server: socket.socket, rate: float | None, data: Path | None) -> None:
-    """Play the network for the program, beside it; nothing where a file is shown: the socket ends at once."""
-    found = generate.connections(SEED, MINUTES, PER_SECOND, generate.PLANTED) if data is None else []
+def send(server: socket.socket, rate: float | None, made: list[generate.Conn]) -> None:
+    """Play the network for the program, beside it; the socket ends with what was made."""
 
     def play() -> None:
         with suppress(OSError):  # the engine has gone, which the daemon tells
-            generate.serve(generate.json_lines(found), server, rate)
+            generate.serve(generate.json_lines(made), server, rate)
 
     threading.Thread(target=play, name="network", daemon=True).start()
 
@@ -197,7 +211,7 @@ def watch_calls(http: httpx.Client, control: Control, events: Iterator[Any]) -> 
     heading("3  scenarios, called by policy", "alarms call a Spark job; its first call waits for Java")
     calls = answered(control, events)
     table = demo_screen.plain("call of", "alarms until", "state", "rows")
-    for call in reversed(calls):
+    for call in reversed([call for call in calls if call["unit"] == "rebuild"]):
         if call["state"] != "done":
             raise GhcmError(f"call {call['id']} {call['state']}", detail=str(call["feedback"]["error"]))
         sinks = call["feedback"]["sinks"]
@@ -239,8 +253,8 @@ def answered(control: Control, events: Iterator[Any]) -> list[Any]:
     raise GhcmError("the daemon tells nothing more")
 
 
-def look_next(daemon: PrivateDaemon, folder: Path) -> None:
-    heading("7  where to look next", "")
+def look_next(daemon: PrivateDaemon, folder: Path, step: int) -> None:
+    heading(f"{step}  where to look next", "")
     here = shown(folder)
     lines = (
         ("docs/traffic.md", "the case study: sources, statistics, rules and how well they do, how it grows"),

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 import formats
 
 from ghcm.runtime.daemon.protocol import Control
 from ghcm.runtime.daemon.state import StateDirectory
-
-__all__ = ["free_folder", "lay_out", "put"]
 
 HERE = Path(__file__).resolve().parent
 ADDRESS = "127.0.0.1:4747"
@@ -29,14 +28,19 @@ def free_folder() -> Path:
         number += 1
 
 
-def lay_out(folder: Path, port: int) -> Path:
-    """The program, which reads from that port, beside empty files of each kind; its path."""
+def lay_out(folder: Path, port: int, rewrite: Mapping[str, str] | None = None) -> Path:
+    """The program, which reads from that port, beside empty files of each kind, with other words for some of its own;
+    its path.
+    """
     shutil.copytree(HERE / "in", folder / "in")
     for name in ("servers.csv", "traffic.watch.toml"):
         shutil.copy(HERE / name, folder)
     program = folder / "traffic.istream"
     text = (HERE / "traffic.istream").read_text(encoding="utf-8")
-    program.write_text(text.replace(ADDRESS, f"127.0.0.1:{port}"), encoding="utf-8")
+    for old, new in {ADDRESS: f"127.0.0.1:{port}", **(rewrite or {})}.items():
+        assert old in text, old
+        text = text.replace(old, new)
+    program.write_text(text, encoding="utf-8")
     return program
 
 

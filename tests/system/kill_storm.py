@@ -32,9 +32,8 @@ from confluent_kafka import Producer
 from ghcm.runtime.pubsub.kafka_connection import Kafka, topic_name
 from ghcm.runtime.pubsub.services import services, start_services, stop_services
 from ghcm.tables.plain import PlainTable
-from tests.kafka_server import quiet
+from tests.kafka_server import quiet, records
 from tests.system.running import Answer, Running, gone, running, until
-from tests.system.test_kafka_cache import records
 
 FINAL = ("done", "failed", "expired", "cancelled")
 PATIENCE = 300.0

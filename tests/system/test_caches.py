@@ -22,10 +22,9 @@ from ghcm.runtime.pubsub.envelope import LIMIT, Feedback, Instruction, State, ne
 from ghcm.runtime.pubsub.kafka_cache import AsyncKafkaCache, KafkaCache
 from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka, topic_name
 from ghcm.runtime.pubsub.redis_cache import AsyncRedisCache, RedisCache
-from tests.kafka_server import brokers
+from tests.kafka_server import brokers, records
 from tests.redis_server import shared_server
 from tests.system.running import until
-from tests.system.test_kafka_cache import records
 
 pytestmark = pytest.mark.system
 

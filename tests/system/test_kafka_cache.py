@@ -14,7 +14,7 @@ from typing import Any
 
 import psutil
 import pytest
-from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import KafkaProducer
 from kafka.admin import ACL, ACLOperation, ACLPermissionType, ResourcePattern, ResourceType
 
 from ghcm.errors import GhcmError
@@ -23,7 +23,7 @@ from ghcm.runtime.pubsub.cache import Delivery
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State, encode
 from ghcm.runtime.pubsub.kafka_cache import KafkaCache
 from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka, topic_name
-from tests.kafka_server import brokers, kafka, quiet
+from tests.kafka_server import brokers, kafka, quiet, records
 
 pytestmark = pytest.mark.system
 
@@ -64,19 +64,6 @@ def rest(cache: KafkaCache) -> list[Delivery]:
 
 def end(delivery: Delivery) -> None:
     delivery.acknowledge(Feedback(delivery.instruction.id, State.DONE))
-
-
-def records(topic: str, settings: Kafka | None = None) -> list[Any]:
-    """All records of a topic, as anyone sees them."""
-    consumer = KafkaConsumer(**(settings or kafka()).options(30.0), enable_auto_commit=False)
-    partitions = [TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic)]
-    consumer.assign(partitions)
-    consumer.seek_to_beginning()
-    ends, found = consumer.end_offsets(partitions), list[Any]()
-    while any(consumer.position(each) < ends[each] for each in partitions):
-        found += [record for records in consumer.poll(timeout_ms=1000).values() for record in records]
-    consumer.close()
-    return found
 
 
 def test_calls_may_end_in_any_order(caches: Caches) -> None:

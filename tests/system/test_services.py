@@ -15,9 +15,8 @@ import psutil
 import pytest
 
 from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka, topic_name
-from tests.kafka_server import services_folder
+from tests.kafka_server import records, services_folder
 from tests.system.running import clean_environment, ghcm, running, until
-from tests.system.test_kafka_cache import records
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(600)]
 

@@ -4,7 +4,7 @@ import gzip
 import json
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
@@ -14,10 +14,12 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from ghcm.driver import build
+from ghcm.driver import build, compile
 from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
+from ghcm.runtime.settings import load_settings
 from ghcm.runtime.slot.engine import Engine
+from ghcm.spg.text import print_program
 from tests.conformance.traffic_runs import ARGUS_CSV, EXAMPLE, generator
 from tests.redis_server import connected
 
@@ -31,13 +33,18 @@ ARGUS_ROW = "2026-01-05 09:00:00.000000,1.5,tcp,10.0.0.1,1,->,10.0.0.2,80,FSPA_F
 
 
 @pytest.fixture
-def demo_modules(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ModuleType, ModuleType]]:
-    """Two modules of the example, as its script imports them."""
-    names = ("formats", "demo_folder")
+def imported(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], ModuleType]]:
+    """Modules of the example, as its script imports them."""
+    before = {*sys.modules}
     monkeypatch.syspath_prepend(str(EXAMPLE))
-    yield import_module(names[0]), import_module(names[1])
-    for name in names:
+    yield import_module
+    for name in {path.stem for path in EXAMPLE.glob("*.py")} - before:
         sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def demo_modules(imported: Callable[[str], ModuleType]) -> tuple[ModuleType, ModuleType]:
+    return imported("formats"), imported("demo_folder")
 
 
 def inputs() -> dict[str, str]:
@@ -130,3 +137,17 @@ def test_the_monitor_reads_each_of_them(tmp_path: Path, demo_modules: tuple[Modu
 def end_at_once(server: socket.socket) -> None:
     peer, _ = server.accept()
     peer.close()
+
+
+def test_over_kafka_it_is_the_same_program_with_two_topics(
+    tmp_path: Path, imported: Callable[[str], ModuleType]
+) -> None:
+    topics = imported("demo_kafka").Topics(load_settings({"profile": "services"}))
+    program = imported("demo_folder").lay_out(tmp_path / "run", 4747, topics.rewrite())
+    found = compile(program).program
+    addresses = {sink.connector.address for sink in found.sinks}
+    assert ("kafka", topics.alarms) in addresses
+    plain = compile(EXAMPLE / "traffic.istream").program
+    assert len(addresses) == len(plain.sinks) + 1
+    text = print_program(found)
+    assert topics.flows in text and topics.flows not in print_program(plain)
