@@ -218,7 +218,8 @@ class Supervisor:
     def _connections_at(self, base: Path) -> Connections:
         found = self._bases.get(base)
         if found is None:
-            found = self._bases[base] = Connections(base, self.url, self.settings.kafka, sql=self.settings.sql)
+            kafka, patience = self.settings.kafka, self.settings.patience
+            found = self._bases[base] = Connections(base, self.url, kafka, patience, self.settings.sql)
             self._closing.push_async_callback(found.aclose)
         return found
 

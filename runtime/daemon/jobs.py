@@ -58,7 +58,7 @@ class Jobs:
     def __post_init__(self) -> None:
         private, state = self.settings.embedded, self.state
         redis = embedded_url(state.redis) if private else self.settings.redis
-        connections = Connections(Path.cwd(), redis, self.settings.kafka)
+        connections = Connections(Path.cwd(), redis, self.settings.kafka, self.settings.patience)
         self.calls = CallReconciler(self.store, connections, self.programs, self.present, self.settings.call_timeout)
         lost, broken = self.calls.send_again, self.spark_is_broken
         self.processes = Processes(

@@ -41,7 +41,8 @@ def open_source(
         case Generate():
             return GenerateSource(connector, schema, name)
         case SqlQuery():
-            return SqlSource(connector, schema, name, connections.database(connector.connection))
+            database = connections.database(connector.connection)
+            return SqlSource(connector, schema, name, database, connections.patience)
         case Kafka():
             from ghcm.runtime.sources.kafka import KafkaSource  # its client is large, and few programs need it
 

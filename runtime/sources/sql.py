@@ -32,7 +32,7 @@ from ghcm.types import Struct
 T = TypeVar("T")
 
 _PREFETCHED = 4
-_PATIENCE_S, _PAUSE_S = 30.0, 0.5
+_PAUSE_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,9 @@ class SqlSource:
     replayable = True
     due: float | None = None
 
-    def __init__(self, connector: SqlQuery, schema: Struct, partition: str, database: Database) -> None:
+    def __init__(
+        self, connector: SqlQuery, schema: Struct, partition: str, database: Database, patience: float
+    ) -> None:
         self._reader = DatabaseRows(schema)
         where, how = (connector.table, connector.query), (connector.split, connector.parts)
         self._query = Query(database, *where, *how, self._reader.choose)
@@ -61,6 +63,7 @@ class SqlSource:
         self._cuts: list[object] | None = None
         self._given = [0] * parts
         self._heard = 0.0
+        self._patience = patience
         self._mailbox = Mailbox[list[object] | _Rows](_PREFETCHED)
 
     def open(self, position: object, wake: Callable[[], None]) -> None:
@@ -129,7 +132,7 @@ class SqlSource:
             try:
                 return attempt()
             except GhcmError as error:
-                if not isinstance(error.__cause__, Away) or time.monotonic() > self._heard + _PATIENCE_S:
+                if not isinstance(error.__cause__, Away) or time.monotonic() > self._heard + self._patience:
                     raise
                 time.sleep(_PAUSE_S)
 

@@ -64,6 +64,7 @@ class Driver:
         self._store = store
         self._tell = tell
         self._sql = settings.sql
+        self._patience = settings.patience
         slots = settings.limits.batches
         self.session = Session(settings.spark, slots, state / "spark")
         self._slots = ThreadPoolExecutor(slots, "ghcm-slot")
@@ -146,7 +147,7 @@ class Driver:
     # --- receiving ---------------------------------------------------------------------------------------------------
 
     def _receive_from(self, job: Job, unit: Unit) -> None:
-        connections = Connections(job.base, self._redis, self._kafka, sql=self._sql)
+        connections = Connections(job.base, self._redis, self._kafka, self._patience, self._sql)
         cache = connections.cache(topic_of(job.program, unit), job.program.name, f"{job.id}.spark")
         services = Services(self.session, self._store.calls, connections, self._executor, self._state.dead.absolute())
         line: SerialQueue[Execution] = SerialQueue(

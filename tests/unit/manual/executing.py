@@ -94,7 +94,7 @@ def _arrives(
         case Source(connector=SqlQuery() as query):
             assert isinstance(task.schema, Struct)
             database = _database(query, _files(example), base)
-            rows, dead = drain(SqlSource(query, task.schema, task.id, database))
+            rows, dead = drain(SqlSource(query, task.schema, task.id, database, 30.0))
             database.close()
         case ReadSink(sink=sink):
             rows, dead = [row for row in _held(example, program)[sink] if isinstance(row, tuple)], []
