@@ -45,6 +45,7 @@ class Report:
         self._json = json
         self._sinks: Sinks | None = None
         self._totals: dict[str, int] = {}
+        self._waiting: set[str] = set()
         self._url = ""
 
     @property
@@ -85,12 +86,25 @@ class Report:
     def heard(self, event: dict[str, Any]) -> None:
         """Show an event that people want to know of."""
         match event.get("event"):
+            case "job.progress":
+                self._tell_troubles(event["status"]["units"])
             case "job" if self._json:
                 terminal.json_line(event)
             case "job" if event["job"]["state"] == "starting" and event["job"]["restarts"]:
                 terminal.note(f"restart {event['job']['restarts']} of {event['job']['id']}")
             case _:
                 pass
+
+    def _tell_troubles(self, units: Mapping[str, Mapping[str, Any]]) -> None:
+        """Say once what a unit waits for, and once that it goes on."""
+        for name, trouble in ((name, unit.get("trouble")) for name, unit in units.items()):
+            if (trouble is not None) == (name in self._waiting):
+                continue
+            self._waiting ^= {name}
+            if self._json:
+                terminal.json_line({"event": "waiting" if trouble else "works", "unit": name, "reason": trouble})
+            else:
+                terminal.note(f"{name} waits: {trouble}" if trouble else f"{name} goes on")
 
     def complete(self) -> None:
         """Say that everything is read and the run only serves now."""
