@@ -169,6 +169,12 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(f'"{name}"' for name in names) or "none"
 
 
+def sentence(said: object) -> str:
+    """What a library or a server says, as a sentence in one line."""
+    text = " ".join(str(said).split())
+    return text if text.endswith(("?", "!")) else f"{text.rstrip('.')}."
+
+
 def suggest(name: str, candidates: Iterable[str]) -> str:
     """The hint for a misspelt name, or an empty string when nothing comes close.
 

@@ -14,7 +14,7 @@ _WORDS = {
         '{where} takes no message as large as one for "{topic}"',
         "raise max.message.bytes of the topic, or write smaller records; those of this version rest until then.",
     ),
-    "away": ("{where} cannot be reached", "start it (ghcm services up starts one), or correct GHCM_KAFKA."),
+    "away": ("{where} cannot be reached", "start it (ghcm services up starts one), or correct GHCM_KAFKA and [kafka]."),
     "refused": ('{where} refused a request for "{topic}"', "see the log of the broker."),
 }
 

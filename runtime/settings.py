@@ -227,9 +227,11 @@ def _from_file(path: Path, *, required: bool) -> dict[str, object]:
         hint = "correct GHCM_CONFIG, or unset it"
         raise GhcmError(f'there is no settings file "{path}"', code="GHCM-621", hint=hint) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise GhcmError(f'"{path}" is no valid TOML', code="GHCM-621", detail=f"{error}.") from None
+        hint = 'correct the file; texts stand in quotes: state = "folder".'
+        raise GhcmError(f'"{path}" is no valid TOML', code="GHCM-621", detail=f"{error}.", hint=hint) from None
     except OSError as error:
-        raise GhcmError(f'"{path}" cannot be read: {error.strerror}', code="GHCM-621") from None
+        hint = "let the user of this process read it, or name another file in GHCM_CONFIG."
+        raise GhcmError(f'"{path}" cannot be read: {error.strerror}', code="GHCM-621", hint=hint) from None
 
 
 def _from_environment(variables: Mapping[str, str]) -> dict[str, object]:

@@ -36,7 +36,8 @@ def may_pass(error: BaseException) -> bool:
     """Whether the cause of the error may pass by itself."""
     if isinstance(error, GhcmError) and error.__cause__ is not None:
         return may_pass(error.__cause__)
-    return isinstance(error, _PASSING) or getattr(error, "retriable", False)  # as errors of kafka-python say
+    lost = isinstance(error, _PASSING) and not isinstance(error, redis.AuthenticationError)
+    return lost or getattr(error, "retriable", False)  # as errors of kafka-python say
 
 
 class Worker:

@@ -87,24 +87,16 @@ class Report:
         """Show an event that people want to know of."""
         match event.get("event"):
             case "job.progress":
-                self._tell_troubles(event["status"]["units"])
+                for name, unit in event["status"]["units"].items():
+                    if (unit.get("trouble") is not None) != (name in self._waiting):
+                        self._waiting ^= {name}
+                        terminal.note(f"{name} waits: {unit['trouble']}" if unit["trouble"] else f"{name} goes on")
             case "job" if self._json:
                 terminal.json_line(event)
             case "job" if event["job"]["state"] == "starting" and event["job"]["restarts"]:
                 terminal.note(f"restart {event['job']['restarts']} of {event['job']['id']}")
             case _:
                 pass
-
-    def _tell_troubles(self, units: Mapping[str, Mapping[str, Any]]) -> None:
-        """Say once what a unit waits for, and once that it goes on."""
-        for name, trouble in ((name, unit.get("trouble")) for name, unit in units.items()):
-            if (trouble is not None) == (name in self._waiting):
-                continue
-            self._waiting ^= {name}
-            if self._json:
-                terminal.json_line({"event": "waiting" if trouble else "works", "unit": name, "reason": trouble})
-            else:
-                terminal.note(f"{name} waits: {trouble}" if trouble else f"{name} goes on")
 
     def complete(self) -> None:
         """Say that everything is read and the run only serves now."""

@@ -113,7 +113,7 @@ def unreadable(file: str, error: Exception) -> GhcmError:
     """What a user reads where a file cannot be read."""
     remote = scheme_of(file) is not None
     error = understood(error, file) if remote else error
-    reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+    reason = error.strerror or str(error).partition(" (b'")[0] if isinstance(error, OSError) else str(error)
     number = error.errno if isinstance(error, OSError) else None
     hint = "see that it is whole, and that it is packed as its ending says."
     if remote and isinstance(error, FileNotFoundError | PermissionError | ConnectionError):

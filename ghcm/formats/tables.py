@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, cast
 
 import pyarrow as pa
 
-from ghcm.errors import GhcmError
+from ghcm.errors import GhcmError, sentence
 from ghcm.formats.records import Row, column_indices
 from ghcm.places import Place, Remote, readable
 from ghcm.types import Struct
@@ -40,7 +40,7 @@ def read_tables(path: Place, file: str, format_: str, schema: Struct, skipped: i
         raise GhcmError(
             f'"{file}" is no {format_} file that can be read',
             code="GHCM-736",
-            detail=f"{error}.",
+            detail=sentence(error),
             hint=f"see that it is whole; if it is of another format, say so: format = {other}.",
         ) from error
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ghcm.errors import GhcmError, suggest
+from ghcm.errors import GhcmError, sentence, suggest
 
 READS = "ghcm_reads"
 """The option of a connection that only reads."""
@@ -41,7 +41,7 @@ _HINTS = {
     "28": "see its user and password; a URL may say ${NAME} for a variable of the environment.",
     "3D": "see the name of the database in the URL.",
     "3F": "create the schema, or name another one.",
-    "42501": "let the user of the connection create tables in that schema, and read and write this one.",
+    "42501": "give its user the rights: sources are read; sinks are read, written and made, with tables beside them.",
     "42P01": "see the name of the table and its schema, which may stand before it: schema.table.",
     "42703": "see the names of the columns.",
     "42": "see the query, and what the user of the connection may do.",
@@ -187,7 +187,8 @@ class Database:
 
     def _text(self, error: Any) -> str:
         """What the database says, in a line, without the statement, which may be long, and without secrets."""
-        text = " ".join(str(getattr(error, "orig", None) or error).split())
+        text = re.sub(r"\s+LINE \d+: .*", "", " ".join(str(getattr(error, "orig", None) or error).split()))
+        text = re.sub(r"[.]?\s+DETAIL: +", ". ", text)
         secret = self._url.password
         return text.replace(str(secret), "...") if secret else text
 
@@ -199,7 +200,7 @@ class Database:
 
     def _said(self, doing: str, error: Any) -> GhcmError:
         state, text = self._state(error), self._text(error)
-        detail = f"{text[:500].rstrip('.')}."
+        detail = sentence(text[:500])
         if state in ("53100", "SQLITE_FULL"):
             hint = "free some room on the disk of the database, then run again."
             return GhcmError(f"there is no room to {doing}", code="GHCM-731", detail=detail, hint=hint)
@@ -226,10 +227,9 @@ def connection_url(urls: Mapping[str, str], name: str) -> str:
 
 
 def _hint(text: str) -> str:
-    for pattern, state in (("no such table", "42P01"), ("no such column", "42703")):
-        if pattern in text:
-            return _HINTS[state]
-    return "its own words say what it refuses."
+    known = {"no such table": "42P01", "no such column": "42703", "database .* does not exist": "3D"}
+    found = next((state for pattern, state in known.items() if re.search(pattern, text)), "")
+    return _HINTS.get(found, "its own words say what it refuses.")
 
 
 def _missing(package: str) -> GhcmError:

@@ -7,6 +7,7 @@ left out. Whether a row is a record is the reader's matter.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from ghcm import types
-from ghcm.errors import GhcmError, suggest
+from ghcm.errors import GhcmError, sentence, suggest
 from ghcm.places import Place, Remote, delta_place, readable
 from ghcm.schemas.arrow import arrow_type, type_of
 from ghcm.schemas.records import Unmapped
@@ -117,6 +118,9 @@ class OpenTable:
         """The rows of a file behind the first ones, in batches with where each begins and ends in the file."""
         parquet: Any = pyarrow.parquet
         path = self._path / file.name
+        if not isinstance(path, Remote) and not path.exists():
+            hint = "restore that file, or read a later version: vacuum removes files that are no part of the latest."
+            raise self._wrong(f'its file "{file.name}" is not there', "", hint, "GHCM-735")
         try:
             with (
                 explained(self._path, "read"),
@@ -131,7 +135,7 @@ class OpenTable:
                         yield begin, end, self._whole(batch.slice(begin - first), file, begin)
                     first = end
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise self._wrong(f'its file "{file.name}" cannot be read', f"{error}.", "see that it is whole.") from error
+            raise self._wrong(f'its file "{file.name}" is damaged', sentence(error), "see that it is whole.") from error
 
     def _whole(self, batch: Any, file: TableFile, begin: int) -> Any:
         """The columns that the record names, without rows that are deleted."""
@@ -166,7 +170,8 @@ class OpenTable:
                 raise
             at = f"version {version}" if version is not None else timestamp_text(time_us or 0)
             hint = f"it is at version {newest}; what is older than its log can no longer be read."
-            raise self._wrong(f"it cannot be read as of {at}", f"{error}.", hint, "GHCM-732") from error
+            detail = sentence(re.sub("^([A-Za-z ]+ error: )+", "", str(error)))
+            raise self._wrong(f"it cannot be read as of {at}", detail, hint, "GHCM-732") from error
         return table
 
     def _began(self, version: int) -> int:
@@ -243,7 +248,7 @@ def is_table(path: Place) -> bool:
 
 def unfollowable(said: str, what: str, detail: str = "", hint: str = "") -> GhcmError:
     """A table whose commits cannot be read on."""
-    hint = hint or "--fresh begins with the table as it is now; who keeps its log for longer can wait for longer."
+    hint = hint or "--fresh begins with the table as it is now; its delta.logRetentionDuration says what is kept."
     return GhcmError(f'cannot follow table "{said}": {what}', code="GHCM-738", detail=detail, hint=hint)
 
 

@@ -23,7 +23,7 @@ from typing import Any, cast
 from urllib.parse import quote
 
 from ghcm.durable import flush, sync
-from ghcm.errors import GhcmError
+from ghcm.errors import GhcmError, sentence
 from ghcm.places import Place, Remote, beside
 from ghcm.stores import hint_for, understood
 
@@ -36,7 +36,7 @@ KEPT = (".kept", ".lock")
 KEPT_US = 3600 * 1_000_000
 """How long what was replaced can still be read, for calls that were given its version."""
 
-_DAMAGED = "restore its folder _delta_log from a backup, or write to another folder."
+_DAMAGED = "restore its folder _delta_log from a backup; without one, write the table anew into another folder."
 _REFUSED = "see that the path is right, and let the user of this process read and write it."
 _NO_ROOM = "free some room on that disk, then run again."
 _NO_ROOM_HERE = "free some room in the folder for temporary files, or have TMPDIR name another, then run again."
@@ -186,9 +186,24 @@ def explained(folder: Place, doing: str) -> Generator[None]:
         elif isinstance(folder, Remote) and isinstance(error, ConnectionError | PermissionError | FileNotFoundError):
             message, detail, hint = f"{message}: {said}", "", hint_for(error)
         elif isinstance(error, json.JSONDecodeError) or kind in ("deltalake", "_internal"):
-            message, code, detail, hint = f"{message}: its log cannot be followed", "GHCM-733", f"{said}.", _DAMAGED
+            damage = "" if isinstance(folder, Remote) else _damage(folder / "_delta_log")
+            detail = damage or sentence(said.partition("\n")[0][:300])
+            message, code, hint = f"{message}: its log cannot be followed", "GHCM-733", _DAMAGED
         elif isinstance(error, OSError):
             message = f"{message}: {said}"
         else:
             raise
         raise GhcmError(message, code=code, detail=detail, hint=hint) from error
+
+
+def _damage(log: Path) -> str:
+    """What is wrong with the log of a Delta table; empty where that does not show."""
+    names = sorted(name for name in plain_files(log) if re.fullmatch(r"[0-9]{20}[.]json", name))
+    for number, name in enumerate(names, int(names[0][:20]) if names else 0):
+        if int(name[:20]) != number:
+            return f"Its commit {number} is not there, while {int(name[:20])} is."
+        try:
+            list(map(json.loads, (log / name).read_text(encoding="utf-8").splitlines()))
+        except ValueError:
+            return f'Its commit {number} is damaged: "{name}" is no JSON.'
+    return ""

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Protocol, TypeAlias
 
+from ghcm.errors import GhcmError
 from ghcm.places import Place
 from ghcm.runtime.contract import Context, Form, Operator
 from ghcm.runtime.data.columns import Row
@@ -26,7 +27,7 @@ from ghcm.runtime.sources.registry import open_source
 from ghcm.runtime.sources.source import Source as Reading
 from ghcm.runtime.sources.stored import StoredSource
 from ghcm.runtime.upgrade import Since
-from ghcm.source import Origin
+from ghcm.source import Origin, SourceLine
 from ghcm.spg.graph import Program, Task, Unit
 from ghcm.spg.ops import ReadSink, ReadTable, Source, To
 
@@ -111,7 +112,11 @@ class Services:
         """The source of a task that reads; `versions` of sinks to be read in place of the latest."""
         match task.op:
             case Source(connector=connector):
-                return open_source(connector, task.schema, task.id, self.connections, self.piece)
+                try:
+                    return open_source(connector, task.schema, task.id, self.connections, self.piece)
+                except GhcmError as error:
+                    error.place = error.place or SourceLine(task.origin, self.compiled.line(task.origin))
+                    raise
             case ReadSink(sink=name):
                 sink = self.program.sink(name)
                 latest = partial(latest_version, sink, self.connections)

@@ -40,7 +40,8 @@ def unit_failure(
     else:
         what, code, hint = f"{type(error).__name__}: {error}", "GHCM-701", "the log has the details."
         detail = "What was committed is safe; a restart goes on from the last snapshot."
-    message = f'unit "{unit.name}" has failed in "{part}": {what}'
+    failed = "cannot start" if part == "@start" else f'has failed in "{part}"'
+    message = f'unit "{unit.name}" {failed}: {what}'
     failure = GhcmError(message, code=code, detail=detail, hint=hint, place=place)
     _log.error("%s", failure, exc_info=None if isinstance(error, GhcmError) else error)
     return failure

@@ -50,12 +50,17 @@ class Kafka(BaseModel):
         secrets = {name: secret.get_secret_value() for name, secret in names.items()}
         return {name: value for name, value in {**self.model_dump(), **secrets}.items() if value}
 
-    def options(self, seconds: float) -> dict[str, Any]:
-        """What a client is opened with, which takes at most so many seconds. GhcmError where a file is missing."""
-        given = self.model_dump(by_alias=True, exclude_none=True)
+    def check_files(self) -> None:
+        """GhcmError where a file that clients need cannot be read."""
         for name in ("ca_file", "cert_file", "key_file") if "SSL" in self.security_protocol else ():
             if (file := getattr(self, name)) and not os.access(file, os.R_OK):
-                raise GhcmError(f'{name} of [kafka], "{file}", cannot be read', code="GHCM-739")
+                hint = "see that the path is right, from where this runs, and who may read the file."
+                raise GhcmError(f'{name} of [kafka], "{file}", cannot be read', code="GHCM-739", hint=hint)
+
+    def options(self, seconds: float) -> dict[str, Any]:
+        """What a client is opened with, which takes at most so many seconds. GhcmError where a file is missing."""
+        self.check_files()
+        given = self.model_dump(by_alias=True, exclude_none=True)
         given["sasl_plain_password"] = self.password.get_secret_value()
         given["ssl_password"] = self.key_password.get_secret_value()  # None would ask the terminal for it
         return given | {"bootstrap_timeout_ms": int(seconds * 1000), "reconnect_backoff_max_ms": 1000}

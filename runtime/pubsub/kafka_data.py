@@ -4,12 +4,13 @@ These clients connect again by themselves, so that brokers that are away are wai
 read or written; the client is large.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from confluent_kafka import KafkaError
 
-from ghcm.errors import GhcmError
+from ghcm.errors import GhcmError, sentence
 from ghcm.runtime.pubsub.kafka_connection import Kafka
 from ghcm.topics import no_kafka, trouble
 
@@ -32,6 +33,7 @@ _RIGHTS = _codes(
     "TOPIC_AUTHORIZATION_FAILED GROUP_AUTHORIZATION_FAILED CLUSTER_AUTHORIZATION_FAILED "
     "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"
 )
+_BY_TLS = re.compile("SSL_HANDSHAKE|handshake|certificate")
 _FENCED = _codes("_FENCED PRODUCER_FENCED INVALID_PRODUCER_EPOCH")
 _ANEW = _codes(
     "CONCURRENT_TRANSACTIONS INVALID_TXN_STATE INVALID_PRODUCER_ID_MAPPING UNKNOWN_PRODUCER_ID "
@@ -47,6 +49,7 @@ def client_options(settings: Kafka, heard: Callable[[KafkaError], None]) -> dict
     """
     if not settings.bootstrap:
         raise no_kafka()
+    settings.check_files()
     given = {
         "bootstrap.servers": settings.bootstrap,
         "security.protocol": settings.security_protocol,
@@ -54,6 +57,9 @@ def client_options(settings: Kafka, heard: Callable[[KafkaError], None]) -> dict
         "sasl.username": settings.username,
         "sasl.password": settings.password.get_secret_value() if settings.password else None,
         "ssl.ca.location": settings.ca_file,
+        "ssl.certificate.location": settings.cert_file,
+        "ssl.key.location": settings.key_file,
+        "ssl.key.password": settings.key_password.get_secret_value() or None,
     }
     pauses = {"reconnect.backoff.max.ms": 1000, "socket.connection.setup.timeout.ms": 10_000}
     options = {name: value for name, value in given.items() if value is not None}
@@ -87,4 +93,7 @@ def explained(settings: Kafka, error: KafkaError, topic: str) -> GhcmError:
         return another_writes(topic)
     kinds = {"missing": UNKNOWN, "user": _USER, "rights": _RIGHTS, "large": _LARGE, "away": _AWAY}
     why = next((why for why, codes in kinds.items() if error.code() in codes), "refused")
-    return trouble(why, settings.bootstrap, topic, error.str())
+    detail = re.sub(r" [(]after \d+ms in state \w+[)]|ipv[46]#", "", error.str())
+    if "SSL" in settings.security_protocol and _BY_TLS.search(error.str()):
+        why, detail = "tls", "It ends the connection when TLS begins." if "Disconnected" in detail else detail
+    return trouble(why, settings.bootstrap, topic, sentence(detail))

@@ -21,7 +21,7 @@ from tenacity import (
     AsyncRetrying,
     RetryCallState,
     Retrying,
-    retry_if_exception_type,
+    retry_if_exception,
     sleep_using_event,
     stop_after_delay,
     stop_when_event_set,
@@ -39,7 +39,7 @@ BLOCK_SECONDS = 5.0
 """The longest a read blocks in the server, so that a connection that has died in silence is noticed."""
 
 LOST: tuple[type[redis.RedisError], ...] = (redis.ConnectionError, redis.TimeoutError, ReadOnlyError, TryAgainError)
-"""The server is away, starting or changing roles: worth another attempt."""
+"""The server is away, starting or changing roles: worth another attempt, unless it refuses the password."""
 
 _OPTIONS: dict[str, Any] = {
     "protocol": 2,
@@ -86,7 +86,7 @@ def stubborn(url: str, attempt: Callable[[], T], *, patience: float = PATIENCE, 
             if closed.is_set():
                 raise
         retrying = Retrying(
-            retry=retry_if_exception_type(LOST),
+            retry=retry_if_exception(passes),
             wait=_PAUSES,
             stop=stop_after_delay(patience) | stop_when_event_set(closed),
             sleep=sleep_using_event(closed),
@@ -120,8 +120,18 @@ async def _retried(attempt: Callable[[], Awaitable[T]], patience: float | None, 
     def is_over(state: RetryCallState) -> bool:
         return closed.is_set() or (patience is not None and (state.seconds_since_start or 0.0) >= patience)
 
-    retrying = AsyncRetrying(retry=retry_if_exception_type(LOST), wait=_PAUSES, stop=is_over, sleep=sleep, reraise=True)
+    retrying = AsyncRetrying(retry=retry_if_exception(passes), wait=_PAUSES, stop=is_over, sleep=sleep, reraise=True)
     return await retrying(attempt)
+
+
+def passes(error: BaseException) -> bool:
+    """Whether the cause of an error may pass by itself."""
+    return isinstance(error, LOST) and not _refuses(error)
+
+
+def _refuses(error: BaseException) -> bool:
+    """Whether it refuses the user; some are told as lost connections."""
+    return isinstance(error, redis.AuthenticationError) or "username-password" in str(error)
 
 
 def failed(url: str, error: redis.RedisError) -> GhcmError:
@@ -133,7 +143,7 @@ def failed(url: str, error: redis.RedisError) -> GhcmError:
     if "OOM" in text:
         hint = "raise maxmemory of the Redis server, or let sinks hold less"
         return GhcmError(f"Redis at {shown(url)} is out of memory", code="GHCM-731", detail=text, hint=hint)
-    if isinstance(error, redis.AuthenticationError):
+    if _refuses(error):
         hint = "put user and password into GHCM_REDIS: redis://user:password@host:port/0"
         return GhcmError(f"Redis at {shown(url)} refuses the password", code="GHCM-720", hint=hint)
     if "CROSSSLOT" in text or "same slot" in text or "non local key" in text:
@@ -145,7 +155,12 @@ def failed(url: str, error: redis.RedisError) -> GhcmError:
     if isinstance(error, LOST):
         hint = 'start it, correct GHCM_REDIS, or set redis = "embedded" for a private server'
         return GhcmError(f"Redis at {shown(url)} cannot be reached", code="GHCM-720", detail=text, hint=hint)
-    return GhcmError(f"Redis at {shown(url)} refused a command", code="GHCM-721", detail=text)
+    hint = "the detail has its own words; see its log, and its version: 6.2 or later."
+    if isinstance(error, redis.exceptions.NoPermissionError):
+        hint = "give the user in GHCM_REDIS the rights to its keys and commands: ACL SETUSER name ~* &* +@all"
+    elif "WRONGTYPE" in text:
+        hint = "something else stands under such a key: remove that, or let the sink write to other keys."
+    return GhcmError(f"Redis at {shown(url)} refused a command", code="GHCM-721", detail=text, hint=hint)
 
 
 def shown(url: str) -> str:
@@ -156,6 +171,8 @@ def shown(url: str) -> str:
     """
     try:
         parts = urlsplit(url)
+        if parts.scheme == "unix":
+            return f"unix://{parts.path}"
         return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
     except ValueError:
         return "the given URL"

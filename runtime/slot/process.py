@@ -98,8 +98,7 @@ class _Process:
         bundle = Bundle.open(options.bundle if job is None else job.bundle)
         if bundle.edited:
             _log.warning("edited since the build: %s", ", ".join(bundle.edited))
-        patience = settings.patience
-        connections = Connections(options.base, settings.redis_url, settings.kafka, patience, settings.sql)
+        connections = Connections(options.base, settings.redis_url, settings.kafka, settings.patience, settings.sql)
         engine = Engine(
             bundle,
             connections=connections,

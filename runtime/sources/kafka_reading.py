@@ -144,12 +144,12 @@ class Reading:
                 return
             except KafkaException as exception:
                 error = _error(exception)
+                self._consumer.poll(0)  # so that it tells what is wrong
+                self._check()
                 unknown = error.code() in UNKNOWN
                 if not passes(error) or monotonic() - began > (_MADE_S if unknown else self.patience):
                     why = error if unknown else self._heard or error
                     raise self._explained(why) from exception
-            self._consumer.poll(0)  # so that it tells what is wrong
-            self._check()
             self.closed.wait(0.1)
 
     def _look(self) -> None:
@@ -175,7 +175,7 @@ class Reading:
     def _partitions(self) -> list[Partition]:
         """Those that there are now. KafkaException where nobody tells, or there is no such topic."""
         pattern = re.compile(self.connector.pattern) if self.connector.pattern else None
-        known = self._consumer.list_topics(self.connector.topic or None, timeout=_ANSWER_S).topics
+        known = self._consumer.list_topics(self.connector.topic or None, timeout=min(_ANSWER_S, self.patience)).topics
         topics = [each for name, each in known.items() if pattern is None or _matches(pattern, name)]
         for topic in topics:
             if topic.error is not None:

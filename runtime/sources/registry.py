@@ -41,8 +41,7 @@ def open_source(
         case Generate():
             return GenerateSource(connector, schema, name)
         case SqlQuery():
-            database = connections.database(connector.connection)
-            return SqlSource(connector, schema, name, database, connections.patience)
+            return SqlSource(connector, schema, name, connections.database(connector.connection), connections.patience)
         case Kafka():
             from ghcm.runtime.sources.kafka import KafkaSource  # its client is large, and few programs need it
 
