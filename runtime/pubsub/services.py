@@ -133,7 +133,7 @@ def _broker(folder: Path, port: int, log: int, told: Told) -> list[str]:
     """The command line of the broker, whose data is made ready for it."""
     java, settings, data = [_java(), *_JAVA, f"{_fetched(told)}/*"], folder / "server.properties", folder / "data"
     data.mkdir(parents=True, exist_ok=True)
-    ports = {"port": port, "controller": _bound("kafka", 0)}
+    ports = {"port": port, "controller": _bound("kafka", 0, port)}
     settings.write_text(_SETTINGS.read_text(encoding="utf-8").format(**ports, data=data), encoding="utf-8")
     if not (data / "meta.properties").exists():  # the broker says in its log what is wrong where this fails
         words = ("kafka.tools.StorageTool", "format", "-t", "Z2hjbS1kZXZlbG9wbWVudA", "-c", str(settings))
@@ -206,10 +206,12 @@ def _await(folder: Path, name: str, record: Record) -> None:
         time.sleep(0.05)  # a server that starts has no way to tell
 
 
-def _bound(name: str, port: int) -> int:
-    """The port, or a free one for 0. GhcmError if it is taken and stays so: who was killed frees it within a second."""
+def _bound(name: str, port: int, but: int = 0) -> int:
+    """The port, or a free one for 0, which is not that other. GhcmError if it is taken and stays so: who was killed
+    frees it within a second.
+    """
     if port == 0:
-        return next(free for free in random.sample(_PORTS, len(_PORTS)) if _taken(free) is None)
+        return next(free for free in random.sample(_PORTS, len(_PORTS)) if free != but and _taken(free) is None)
     end = time.monotonic() + _FREE_SECONDS
     while (error := _taken(port)) is not None:
         if time.monotonic() > end:
