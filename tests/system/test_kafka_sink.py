@@ -66,8 +66,20 @@ def writer_of(sink: Sink, base: Path, name: str = "job.u.out", settings: Setting
     return open_writer(sink, connections, writer=name, key=lambda row: row[0], staging=base)
 
 
+def settle(topic: str, settings: Settings) -> None:
+    """Return when no transaction is open: brokers mark messages as committed a moment after they have said so."""
+    common = {"bootstrap.servers": settings.bootstrap, "group.id": "test"}
+    whole, done = (Consumer({**common, "isolation.level": f"read_{each}"}) for each in ("uncommitted", "committed"))
+    with closing(whole), closing(done):
+        for number in whole.list_topics(topic, timeout=30).topics[topic].partitions:
+            at = TopicPartition(topic, number)
+            while whole.get_watermark_offsets(at, timeout=30) != done.get_watermark_offsets(at, timeout=30):
+                pass
+
+
 def seen(topic: str, settings: Settings | None = None, isolation: str = "read_committed") -> list[tuple[Any, Any]]:
     """Keys and values of all messages, as anyone sees them."""
+    settle(topic, settings or kafka())
     options = {"group.id": "test", "isolation.level": isolation, "enable.partition.eof": True}
     consumer = Consumer({"bootstrap.servers": (settings or kafka()).bootstrap, "enable.auto.commit": False, **options})
     count = len(consumer.list_topics(topic, timeout=30).topics[topic].partitions)
@@ -190,6 +202,7 @@ def test_a_key_lies_where_other_clients_of_kafka_have_it(delivery: str, tmp_path
     writer.prepare("v1")
     writer.commit("v1")
     writer.close()
+    settle(topic, kafka())
     reading = KafkaSource(Kafka(topic, Format("json"), ends=True), WORD, "p", kafka(), 30.0)
     batches, _ = drain_batches(reading)
     found = {str(row[0]): batch.partition for batch in batches for row in batch.rows()}
@@ -208,6 +221,7 @@ def test_what_is_written_so_is_read_so(format_: str, tmp_path: Path) -> None:
     writer.write(columns_of(rows, [(field.name, field.type) for field in columns.fields]))
     writer.prepare("v1")
     writer.commit("v1")
+    settle(topic, kafka())
     reading = KafkaSource(
         Kafka(topic, Format(format_), ends=True), LINE if format_ == "text" else columns, "p", kafka(), 30.0
     )
