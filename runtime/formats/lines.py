@@ -23,8 +23,8 @@ Encode: TypeAlias = Callable[[Rows], list[str]]
 """Gives the text of each record."""
 
 _TO_ESCAPE = '["\\\\\\x00-\\x1f]'
-_ESCAPED = {chr(code): f"\\u{code:04x}" for code in range(32)}
-_ESCAPED |= {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f", "\b": "\\b"}
+_SHORT = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f", "\b": "\\b"}
+_ESCAPED = {chr(code): f"\\u{code:04x}" for code in range(32)} | _SHORT
 _TIMESTAMPS = (-62_135_596_800_000_000, 253_402_300_799_999_999)
 _DATES = (-719_162, 2_932_896)
 """From the year 1 to 9999."""

@@ -15,7 +15,7 @@ import redis
 import redis.asyncio
 from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import NoBackoff
-from redis.exceptions import ReadOnlyError, TryAgainError
+from redis.exceptions import NoPermissionError, ReadOnlyError, TryAgainError
 from redis.retry import Retry
 from tenacity import (
     AsyncRetrying,
@@ -156,7 +156,7 @@ def failed(url: str, error: redis.RedisError) -> GhcmError:
         hint = 'start it, correct GHCM_REDIS, or set redis = "embedded" for a private server'
         return GhcmError(f"Redis at {shown(url)} cannot be reached", code="GHCM-720", detail=text, hint=hint)
     hint = "the detail has its own words; see its log, and its version: 6.2 or later."
-    if isinstance(error, redis.exceptions.NoPermissionError):
+    if isinstance(error, NoPermissionError):
         hint = "give the user in GHCM_REDIS the rights to its keys and commands: ACL SETUSER name ~* &* +@all"
     elif "WRONGTYPE" in text:
         hint = "something else stands under such a key: remove that, or let the sink write to other keys."

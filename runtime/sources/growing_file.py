@@ -171,7 +171,7 @@ class GrowingFile:
         self.identity = position.identity
         self.grown = monotonic()
         self.moved = path != position.name
-        self.held = (-1, 0.0)
+        self.held: tuple[int, float] = (-1, 0.0)
         self._base = base
         self._decoder = open_decoder(connector.format, schema)
         self._decoder.begin(position.header)

@@ -36,6 +36,7 @@ def parquet_rows(job: Job, folder: str, names: Sequence[str], schema: StructType
         import pyarrow
         from pyarrow import parquet
 
+        arrow: Any = pyarrow
         for name in (name for batch in batches for name in batch.column("file").to_pylist()):
             url, number = f"{folder}/{name}", 0
             file: Any
@@ -46,16 +47,17 @@ def parquet_rows(job: Job, folder: str, names: Sequence[str], schema: StructType
                 there = file.schema_arrow.names
                 known = [column for column in wanted.names if column in there]
                 for part in file.iter_batches(_ROWS, columns=known or there[:1]):
-                    arrays = [
+                    fields: Any = wanted
+                    arrays: list[Any] = [
                         part.column(field.name).cast(field.type)
                         if field.name in known
-                        else pyarrow.nulls(part.num_rows, field.type)
-                        for field in wanted
+                        else arrow.nulls(part.num_rows, field.type)
+                        for field in fields
                     ]
-                    arrays.append(pyarrow.repeat(pyarrow.scalar(name), part.num_rows))
-                    arrays.append(pyarrow.array(numpy.arange(number + 1, number + part.num_rows + 1)))
+                    arrays.append(arrow.repeat(arrow.scalar(name), part.num_rows))
+                    arrays.append(arrow.array(numpy.arange(number + 1, number + part.num_rows + 1)))
                     number += part.num_rows
-                    yield pyarrow.RecordBatch.from_arrays(arrays, schema=returned)
+                    yield arrow.RecordBatch.from_arrays(arrays, schema=returned)
 
     return listed(job, names).mapInArrow(read, whole)
 
@@ -141,10 +143,11 @@ def _lines(head: bytes) -> Callable[[Any, Iterator[Any]], None]:
         from pyarrow import compute
 
         functions: Any = compute
+        arrow: Any = pyarrow
         stream.write(head)
         for batch in batches:
-            texts = batch.column(0).cast(pyarrow.string())
-            together = pyarrow.ListArray.from_arrays(pyarrow.array([0, len(texts)], pyarrow.int32()), texts)
+            texts = batch.column(0).cast(arrow.string())
+            together = arrow.ListArray.from_arrays(arrow.array([0, len(texts)], arrow.int32()), texts)
             stream.write(functions.binary_join(together, "\n")[0].as_buffer())
             stream.write(b"\n")
 

@@ -111,16 +111,17 @@ def line_reader(compression: str) -> Callable[[Iterator[Any]], Iterator[Any]]:
         import numpy
         import pyarrow
 
+        arrow: Any = pyarrow
         for batch in batches:
             for file, path in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 with open_lines(place(Path(), path), compression) as opened:
                     number = 0
                     for texts in map(lines_of, whole_lines(opened)):
                         count = len(texts)
-                        names = pyarrow.repeat(pyarrow.scalar(file), count)
-                        blocks = pyarrow.array(numpy.zeros(count, numpy.int64))
-                        numbers = pyarrow.array(numpy.arange(number + 1, number + count + 1))
-                        yield pyarrow.record_batch([texts, names, blocks, numbers], names=LINES.fieldNames())
+                        names = arrow.repeat(arrow.scalar(file), count)
+                        blocks = arrow.array(numpy.zeros(count, numpy.int64))
+                        numbers = arrow.array(numpy.arange(number + 1, number + count + 1))
+                        yield arrow.record_batch([texts, names, blocks, numbers], names=LINES.fieldNames())
                         number += count
 
     return read

@@ -5,7 +5,7 @@ Which those are is asked once for a run: Spark would ask again for each of its j
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -243,7 +243,7 @@ _AWAY = "Cannot fetch record for offset|No resolvable bootstrap"
 
 
 @contextmanager
-def _explaining(brokers: str, topic: str) -> Iterator[None]:
+def _explaining(brokers: str, topic: str) -> Generator[None]:
     """What clients of Kafka say, as a job says it."""
     try:
         yield
