@@ -39,7 +39,9 @@ def table_files(job: Job, sink: str, folder: str, format: str) -> list[DataFile]
 @contextmanager
 def staged(folder: str, version: str) -> Generator[Place]:
     """An empty directory for the files of a version; what an earlier attempt left in it is dropped."""
-    staging = place(Path(), folder) / STAGING / safe_name(version)
+    parent = place(Path(), folder) / STAGING
+    parent.mkdir(parents=True, exist_ok=True)
+    staging = parent / safe_name(version)
     remove(staging)
     staging.mkdir(parents=True, exist_ok=True)
     try:
