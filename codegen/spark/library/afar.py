@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from ghcm.codegen.spark.library.files import listed
+from ghcm.codegen.spark.library.files import listed, numbers_behind
 from ghcm.codegen.spark.library.job import Job, refusing_table
 from ghcm.codegen.spark.library.sql import quoted, text
 from ghcm.codegen.spark.library.texts import as_texts
@@ -32,7 +32,6 @@ def parquet_rows(job: Job, folder: str, names: Sequence[str], schema: StructType
     wanted, returned = (to_arrow_schema(each, timezone="UTC") for each in (schema, whole))
 
     def read(batches: Iterator[Any]) -> Iterator[Any]:
-        import numpy
         import pyarrow
         from pyarrow import parquet
 
@@ -55,7 +54,7 @@ def parquet_rows(job: Job, folder: str, names: Sequence[str], schema: StructType
                         for field in fields
                     ]
                     arrays.append(arrow.repeat(arrow.scalar(name), part.num_rows))
-                    arrays.append(arrow.array(numpy.arange(number + 1, number + part.num_rows + 1)))
+                    arrays.append(numbers_behind(number, part.num_rows))
                     number += part.num_rows
                     yield arrow.RecordBatch.from_arrays(arrays, schema=returned)
 

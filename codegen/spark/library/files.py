@@ -104,11 +104,20 @@ LINE_COLUMNS = ("`@text` AS `text`", "`@file` AS `file`", "`@number` AS `number`
 """The columns of the record `Line`."""
 
 
+def numbers_behind(behind: int, count: int) -> Any:
+    """So many numbers behind one, as an Arrow array."""
+    import pyarrow
+    from pyarrow import compute
+
+    arrow: Any = pyarrow
+    functions: Any = compute
+    return functions.cumulative_sum(arrow.repeat(arrow.scalar(1), count), start=arrow.scalar(behind))
+
+
 def line_reader(compression: str) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The function that reads lines in Spark's Python workers."""
 
     def read(batches: Iterator[Any]) -> Iterator[Any]:
-        import numpy
         import pyarrow
 
         arrow: Any = pyarrow
@@ -119,8 +128,8 @@ def line_reader(compression: str) -> Callable[[Iterator[Any]], Iterator[Any]]:
                     for texts in map(lines_of, whole_lines(opened)):
                         count = len(texts)
                         names = arrow.repeat(arrow.scalar(file), count)
-                        blocks = arrow.array(numpy.zeros(count, numpy.int64))
-                        numbers = arrow.array(numpy.arange(number + 1, number + count + 1))
+                        blocks = arrow.repeat(arrow.scalar(0), count)
+                        numbers = numbers_behind(number, count)
                         yield arrow.record_batch([texts, names, blocks, numbers], names=LINES.fieldNames())
                         number += count
 
