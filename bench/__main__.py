@@ -8,7 +8,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import calls, charts, compiling, editing, live, live_calls, scenarios, startup, words
+from bench import calls, charts, compiling, editing, live, live_calls, scenarios, startup, topics, words
 from bench.table import Row, show
 
 ALERTS = Path(__file__).parents[2] / "shared" / "data" / "ids_cptc2017_suricata"
@@ -17,7 +17,7 @@ ALERTS = Path(__file__).parents[2] / "shared" / "data" / "ids_cptc2017_suricata"
 def main() -> None:
     """Run what was asked for and print one table."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    names = ["words", "live", "live_calls", "calls", "start", "compile", "editor", "charts", "scenarios"]
+    names = ["words", "live", "live_calls", "calls", "start", "compile", "editor", "charts", "scenarios", "topics"]
     arguments.add_argument(
         "only", nargs="*", choices=[*names, []], metavar="NAME", help=f"{', '.join(names)}; all by default"
     )
@@ -39,6 +39,7 @@ def main() -> None:
         "editor": lambda: editing.measure(100),
         "charts": lambda: charts.measure(50),
         "scenarios": lambda: scenarios.measure(options.alerts, options.runs),
+        "topics": lambda: topics.measure(options.runs),
     }
     show(row for name in options.only or benchmarks for row in benchmarks[name]())
 

@@ -1,0 +1,259 @@
+"""Records per second from and to topics of a Kafka on this machine: decoded from JSON beside the same lines of a file,
+undecoded, and written exactly once; beside Kafka's client in C, used by hand, and Spark's Structured Streaming.
+
+Contestants take turns, each in a process of its own. What they have read or written is counted. Seconds of the
+processor are those of the contestant and its children: the broker works beside them on the same cores.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from statistics import median
+from types import SimpleNamespace
+from typing import TypeAlias
+
+import polars as pl
+import psutil
+
+from bench.table import Row
+
+__all__ = ["measure"]
+
+RECORDS, PARTITIONS, BYTES = 1_000_000, 4, 226
+_EACH = RECORDS // PARTITIONS
+_AT_ONCE = 10_000
+
+SUBJECTS = {
+    "file": ("a file of JSON", "file"),
+    "topic": ("a topic of JSON", "file"),
+    "spark reads": ("a topic of JSON, by Spark", "topic"),
+    "raw": ("a topic, undecoded", "consumer"),
+    "consumer": ("a topic, by a consumer by hand", "raw"),
+    "sink": ("to a topic as JSON, exactly once", "producer"),
+    "spark writes": ("to a topic as JSON, by Spark, at least once", "sink"),
+    "producer": ("to a topic, lines made before, by a producer by hand, exactly once", "sink"),
+}
+"""What each is called, and beside which it stands."""
+
+Figures: TypeAlias = dict[str, tuple[float, float]]
+"""Seconds, and seconds of the processor, of each subject that a process was asked for."""
+
+_RECORD = "record R { at: int, src: string, dst: string, bytes: int, note: string }\n"
+_RAW = "record Raw { at: int, body: bytes }\n"
+_LAST = f'.filter(r => r.at == {RECORDS - 1}).to(out)\n}}\nsink out = files("out", mode = append)\n'
+PROGRAMS = {
+    "file": f'{_RECORD}stream u {{\n  files("in.jsonl", format = json).as(R){_LAST}',
+    "topic": f'{_RECORD}stream u {{\n  kafka("in", until = latest).as(R){_LAST}',
+    "raw": f'{_RAW}stream u {{\n  kafka("in", format = raw, offset = at, until = latest).as(Raw)'
+    + _LAST.replace(str(RECORDS - 1), str(_EACH - 1)),
+    "sink": f'{_RECORD}sink out = kafka("out", key = r => r.src)\n'
+    'stream u {\n  files("in/*.parquet", format = parquet).as(R).to(out)\n}\n',
+}
+"""Of those that read, the last record of all, or of each partition, is written."""
+
+
+def measure(runs: int) -> list[Row]:
+    """The median of so many runs of each."""
+    from ghcm.runtime.pubsub.services import service_addresses, start_services, stop_services
+
+    found: dict[str, list[tuple[float, float]]] = {subject: [] for subject in SUBJECTS}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        start_services(folder / "services", lambda _: None)
+        try:
+            brokers = service_addresses(folder / "services")[0]
+            _fill(folder, brokers)
+            for _ in range(runs):
+                for contestant in CONTESTANTS:
+                    for subject, figures in _turn(contestant, folder, brokers).items():
+                        found[subject].append(figures)
+        finally:
+            stop_services(folder / "services", lambda _: None)
+    rates = {each: tuple(RECORDS / median(column) for column in zip(*found[each], strict=True)) for each in SUBJECTS}
+    return [
+        Row(
+            "topics",
+            subject,
+            f"{rates[each][0]:,.0f} records/s, {rates[each][1]:,.0f} per CPU second",
+            f"{rates[each][0] / rates[beside][0]:.2f} x {SUBJECTS[beside][0]}",
+            f"{RECORDS:,} records of {BYTES} bytes, median of {runs}",
+        )
+        for each, (subject, beside) in SUBJECTS.items()
+    ]
+
+
+def _fill(folder: Path, brokers: str) -> None:
+    """The records as lines, as a table, and as the messages of a topic."""
+    from confluent_kafka import Producer
+
+    at = pl.int_range(RECORDS).alias("at")
+    src, dst = pl.format("10.0.{}.{}", at % 250, at % 199).alias("src"), pl.lit("192.168.1.7").alias("dst")
+    frame = pl.select(at, src, dst, (at % 1500).alias("bytes"), pl.lit("").alias("note"))
+    missing = BYTES - pl.struct(frame.columns).struct.json_encode().str.len_bytes()
+    frame = frame.with_columns(pl.col("note").str.pad_end(missing, "x"))
+    (folder / "in").mkdir()
+    frame.write_parquet(folder / "in" / "in.parquet")
+    frame.write_ndjson(folder / "in.jsonl")
+    _make_topic("in", brokers)
+    producer = Producer({"bootstrap.servers": brokers, "linger.ms": 20, "compression.type": "lz4"})
+    for number, line in enumerate((folder / "in.jsonl").read_bytes().splitlines()):
+        producer.produce("in", line, partition=number // _EACH)
+        if number % _AT_ONCE == 0:
+            producer.flush(60)
+    if producer.flush(60):
+        raise SystemExit("the topic could not be filled")
+
+
+def _make_topic(topic: str, brokers: str) -> None:
+    from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka
+
+    with Brokers(Kafka(bootstrap=brokers), 30.0).admin() as admin:
+        if topic in admin.list_topics():
+            admin.delete_topics([topic])
+        while topic in admin.list_topics():
+            time.sleep(0.1)  # the broker says when it begins to delete, not when it has
+        admin.create_topics({topic: {"num_partitions": PARTITIONS}}, wait_for_metadata=True)
+
+
+def _turn(contestant: str, folder: Path, brokers: str) -> Figures:
+    _make_topic("out", brokers)
+    line = [sys.executable, "-m", "bench.topics", contestant, str(folder), brokers]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{contestant}: {done.stderr[-3000:]}")
+    figures: Figures = json.loads(done.stdout.splitlines()[-1])
+    if figures.keys() & {"sink", "producer", "spark writes"}:
+        _see_written(brokers)
+    return figures
+
+
+def _see_written(brokers: str) -> None:
+    """That the topic holds all records, and little besides, which are the marks of transactions."""
+    from confluent_kafka import Consumer, TopicPartition
+
+    consumer = Consumer({"bootstrap.servers": brokers, "group.id": "bench"})
+    ends = [consumer.get_watermark_offsets(TopicPartition("out", number))[1] for number in range(PARTITIONS)]
+    consumer.close()
+    if not RECORDS <= sum(ends) < RECORDS + 1000:
+        raise SystemExit(f"the topic has {sum(ends):,} messages of {RECORDS:,} records")
+
+
+def timed(work: Callable[[], object]) -> tuple[float, float]:
+    """The seconds that it takes, and those of the processor, by this process and its children."""
+
+    def used() -> float:
+        own = psutil.Process()
+        times = [each.cpu_times() for each in (own, *own.children(recursive=True))]
+        return sum(each.user + each.system for each in times)
+
+    cpu, start = used(), time.perf_counter()
+    work()
+    return time.perf_counter() - start, used() - cpu
+
+
+def _ghcm(subject: str, folder: Path, brokers: str) -> Figures:
+    from ghcm.driver import build
+    from ghcm.runtime.bundle import Bundle
+    from ghcm.runtime.pubsub.connections import Connections
+    from ghcm.runtime.pubsub.kafka_connection import Kafka
+    from ghcm.runtime.slot.engine import Engine
+
+    (folder / "topics.istream").write_text(f"program topics\n{PROGRAMS[subject]}")
+    bundle = Bundle.open(build(folder / "topics.istream", folder / "topics.ghcm"))
+    shutil.rmtree(folder / "out", ignore_errors=True)
+    with tempfile.TemporaryDirectory(dir=folder) as state:
+        connections = Connections(folder, kafka=Kafka(bootstrap=brokers))
+        engine = Engine(bundle, connections=connections, state=Path(state), job=Path(state).name)
+        figures = timed(engine.run)
+    rows = sum(path.read_bytes().count(b"\n") for path in (folder / "out").glob("part-*"))
+    if rows != {"file": 1, "topic": 1, "raw": PARTITIONS, "sink": 0}[subject]:
+        raise SystemExit(f"{subject}: {rows} records were last")
+    return {subject: figures}
+
+
+def _consumer(_: Path, brokers: str) -> Figures:
+    from confluent_kafka import Consumer, Message, TopicPartition
+
+    options = {"bootstrap.servers": brokers, "group.id": "bench", "enable.auto.commit": False}
+
+    def read() -> None:
+        consumer, found = Consumer({**options, "isolation.level": "read_committed"}), 0
+        consumer.assign([TopicPartition("in", number, 0) for number in range(PARTITIONS)])
+        while found < RECORDS:
+            found += len(list(map(Message.value, consumer.consume(_AT_ONCE, 0.25))))
+        consumer.close()
+
+    return {"consumer": timed(read)}
+
+
+def _producer(folder: Path, brokers: str) -> Figures:
+    from confluent_kafka import Producer
+
+    lines = (folder / "in.jsonl").read_bytes().splitlines()
+    keys = [line.split(b'"', 6)[5] for line in lines]
+    options = {"bootstrap.servers": brokers, "linger.ms": 20, "compression.type": "lz4"}
+    room = {"queue.buffering.max.messages": 2 * RECORDS, "queue.buffering.max.kbytes": 1 << 20}
+
+    def write() -> None:
+        producer = Producer({**options, **room, "transactional.id": "bench", "partitioner": "murmur2_random"})
+        producer.init_transactions()
+        producer.begin_transaction()
+        for line, key in zip(lines, keys, strict=True):
+            producer.produce("out", line, key)
+        producer.commit_transaction()
+
+    return {"producer": timed(write)}
+
+
+def _spark(folder: Path, brokers: str) -> Figures:
+    """A warm session: each query has run before."""
+    from pyspark.sql import DataFrame
+    from pyspark.sql import functions as F
+
+    from ghcm.codegen.spark.library.topics import know_package
+    from ghcm.runtime.settings import Settings
+    from ghcm.runtime.spark.session import Session
+
+    spark = Session(Settings().spark, 2, folder).get()
+    job = SimpleNamespace(spark=spark, progress=lambda *_: None)
+    know_package(job, "org.apache.spark:spark-sql-kafka-0-10_2.13", "org.apache.spark.sql.kafka010.KafkaSourceProvider")
+    schema = "at bigint, src string, dst string, bytes bigint, note string"
+    kafka = {"kafka.bootstrap.servers": brokers}
+
+    def run(records: DataFrame, format_: str, **options: str) -> None:
+        with tempfile.TemporaryDirectory(dir=folder) as checkpoint:
+            writing = records.writeStream.format(format_).options(checkpointLocation=checkpoint, **options)
+            query = writing.trigger(availableNow=True).start()
+            query.awaitTermination()
+        if (rows := sum(each["numInputRows"] for each in query.recentProgress)) != RECORDS:
+            raise SystemExit(f"Spark has read {rows:,} records")
+
+    messages = spark.readStream.format("kafka").options(subscribe="in", startingOffsets="earliest", **kafka).load()
+    decoded = messages.select(F.from_json(F.col("value").cast("string"), schema).alias("r")).select("r.*")
+    texts = spark.readStream.schema(schema).parquet(str(folder / "in"))
+    written = texts.select(F.col("src").alias("key"), F.to_json(F.struct("*")).alias("value"))
+    read = partial(run, decoded.where(F.col("at") == RECORDS - 1), "noop")
+    write = partial(run, written, "kafka", topic="out", **kafka)
+    read()
+    run(written, "noop")
+    return {"spark reads": timed(read), "spark writes": timed(write)}
+
+
+CONTESTANTS: dict[str, Callable[[Path, str], Figures]] = {
+    **{subject: partial(_ghcm, subject) for subject in PROGRAMS},
+    "consumer": _consumer,
+    "producer": _producer,
+    "spark": _spark,
+}
+
+
+if __name__ == "__main__":
+    print(json.dumps(CONTESTANTS[sys.argv[1]](Path(sys.argv[2]), sys.argv[3])))
