@@ -78,7 +78,8 @@ class _LinesWriter:
             self._file.write(f"{header(columns, format_.separator)}\n")
 
     def write(self, rows: Sequence[Row] | pl.DataFrame) -> None:
-        self._file.write("".join([f"{line}\n" for line in self._encode(rows)]))
+        if len(rows):
+            self._file.write(self._encode(rows).str.join("\n").item() + "\n")
 
     def close(self) -> None:
         self._file.close()

@@ -152,15 +152,17 @@ class Messages:
 
     def _texts(self, block: Block, dead: _Dead) -> Batch:
         values, offsets = cast("Sequence[bytes]", block.values), block.offsets
-        try:
-            texts = list(map(bytes.decode, values))
-        except UnicodeDecodeError:
-            texts, offsets = self._readable(block, dead)
-        if len(texts) < _COLUMNAR_FROM:
-            rows: list[Row] = list(zip(texts, repeat(block.place), offsets, strict=False))
+        if len(values) < _COLUMNAR_FROM:
+            found, offsets = self._readable(block, dead)
+            rows: list[Row] = list(zip(found, repeat(block.place), offsets, strict=False))
             return Batch.from_rows(self._schema, rows, partition=block.partition)
+        try:
+            texts = pl.Series(values, dtype=pl.Binary).cast(pl.String)
+        except pl.exceptions.ComputeError:
+            found, offsets = self._readable(block, dead)
+            texts = pl.Series(found, dtype=pl.String)
         places = pl.repeat(block.place, len(texts), dtype=pl.String, eager=True)
-        columns = pl.Series(texts, dtype=pl.String), places, pl.Series(offsets, dtype=pl.Int64)
+        columns = texts, places, pl.Series(offsets, dtype=pl.Int64)
         names = self._schema.names
         frame = pl.DataFrame([column.alias(name) for name, column in zip(names, columns, strict=True)])
         return Batch.from_frame(self._schema, frame, partition=block.partition)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,6 +16,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, cast
 
+import polars as pl
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from ghcm.runtime.pubsub.kafka_connection import Kafka as Settings
@@ -73,15 +74,15 @@ class TopicWriting:
         producer.poll(0)
         return self._heard is not None
 
-    def send(self, producer: Producer, keys: Iterable[str | None], values: Sequence[str]) -> None:
+    def send(self, producer: Producer, keys: pl.Series, values: pl.Series) -> None:
         """Hand messages to the client: a loop of C, which now and then lets other threads run. It returns when there is
         room for more.
         """
-        sending = map(partial(producer.produce, self.name), values, keys)
+        sending = map(partial(producer.produce, self.name), values.to_list(), keys.to_list())
         for _ in range(0, len(values), _AT_ONCE):
             deque(islice(sending, _AT_ONCE), 0)
             producer.poll(0)
-        self._waiting += sum(map(len, values)) + _OF_A_MESSAGE * len(values)
+        self._waiting += cast("int", values.str.len_bytes().sum()) + _OF_A_MESSAGE * len(values)
         if self._waiting > _WAITING:
             self.flush(producer)
 

@@ -27,7 +27,7 @@ from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from ghcm.durable import sync
 from ghcm.runtime.data.columns import rows_of
-from ghcm.runtime.formats.lines import Rows, cells, encoder, json_texts
+from ghcm.runtime.formats.lines import Rows, cells, encoder, framed, json_texts
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import now_us
 from ghcm.runtime.pubsub.kafka_data import another_writes, client_options, passes
@@ -45,30 +45,33 @@ _TRANSACTION_S = 600
 """A transaction that takes longer is ended by the brokers."""
 _FORGOTTEN_S = 24 * 3600
 
-_Encode: TypeAlias = Callable[[Rows], tuple[list[str | None], list[str]]]
-"""Keys and values of the messages of rows."""
+_Encode: TypeAlias = Callable[[Rows], tuple[pl.Series, pl.Series]]
+"""Keys and values of the messages of rows, as texts."""
 
 
 def _encode(sink: Sink, key: KeyOf | None) -> _Encode:
     values = encoder(cast("Kafka", sink.connector).format, sink.columns)
     if sink.key is None or key is None:
-        return lambda rows: ([None] * len(rows), values(rows))
+        return lambda rows: (pl.repeat(None, len(rows), dtype=pl.String, eager=True), values(rows))
     type_, names = sink.key.body.type, sink.key_columns
     write = key_writer(type_) if isinstance(type_, Struct) else cell_writer(type_)
     schema = [(field.name, field.type) for field in sink.columns.fields]
 
-    def keys(rows: Rows) -> list[str | None]:
-        if not isinstance(rows, pl.DataFrame):
-            return [write(key(row)) for row in rows]
-        if not names:
-            return [write(key(row)) for row in rows_of(rows, schema)]
+    def keys(rows: Rows) -> pl.Series:
+        if not isinstance(rows, pl.DataFrame) or not names:
+            each = rows_of(rows, schema) if isinstance(rows, pl.DataFrame) else rows
+            return pl.Series([write(key(row)) for row in each], dtype=pl.String)
         if not isinstance(type_, Struct):
-            return cells(rows[names[0]], type_).to_list()
+            return cells(rows[names[0]], type_)
         parts = [json_texts(rows[name], field.type) for name, field in zip(names, type_.fields, strict=True)]
         joined = pl.concat_str(*map(pl.lit, parts), separator=",")
-        return pl.select(pl.format("[{}]", joined)).to_series().to_list()
+        return pl.select(pl.format("[{}]", joined)).to_series()
 
-    return lambda rows: (keys(rows), values(rows))
+    def encode(rows: Rows) -> tuple[pl.Series, pl.Series]:
+        given = framed(rows, sink.columns) if names else rows
+        return keys(given), values(given)
+
+    return encode
 
 
 class TransactionalWriter:
@@ -102,7 +105,8 @@ class TransactionalWriter:
             if self._file is None:
                 self._file = pa.ipc.new_stream(str(self._open), _STAGED)
             arrow: Any = pa
-            self._file.write_batch(arrow.record_batch([keys, values], schema=_STAGED))
+            columns = [texts.to_arrow(compat_level=pl.CompatLevel.oldest()) for texts in (keys, values)]
+            self._file.write_batch(arrow.record_batch(columns, schema=_STAGED))
         self._rows += len(rows)
 
     @property
@@ -206,8 +210,7 @@ class TransactionalWriter:
         with pa.memory_map(str(staged)) as file, pa.ipc.open_stream(file) as opened:
             batches: Any = opened
             for batch in batches:
-                keys, values = (frames.from_arrow(column).to_list() for column in batch.columns)
-                self._topic.send(producer, keys, values)
+                self._topic.send(producer, *map(frames.from_arrow, batch.columns))
                 rows += batch.num_rows
         self._topic.flush(producer)
         return rows

@@ -249,9 +249,9 @@ class Reading:
             told = [each for each in messages if each.error() is not None]
             messages = [each for each in messages if each.error() is None]
         parts: dict[Partition, list[Message]] = {}
-        places = zip(map(Message.topic, messages), map(Message.partition, messages), strict=True)
-        for partition, run in groupby(zip(places, messages, strict=True), itemgetter(0)):
-            parts.setdefault(cast("Partition", partition), []).extend(map(itemgetter(1), run))
+        for number, run in groupby(messages, Message.partition):
+            for topic, found in groupby(run, Message.topic):
+                parts.setdefault(cast("Partition", (topic, number)), []).extend(found)
         for partition, part in parts.items():
             self._works()
             if self._goes_on(partition):

@@ -56,11 +56,12 @@ def test_frames_give_the_lines_of_rows(format_: Format) -> None:
         (*(None if at % 5 == 4 else values[at % len(values)] for values in VALUES.values()), at) for at in range(30)
     ]
     encode = encoder(format_, columns)
-    lines = encode(rows)
+    lines = encode(rows).to_list()
     frame = columns_of(rows, [(field.name, field.type) for field in columns.fields])
-    assert encode(frame) == lines
-    assert encode(frame.head(1)) == lines[:1]
-    assert encode(frame.clear()) == encode([]) == []
+    assert encode(frame).to_list() == lines
+    assert encode(frame.head(1)).to_list() == lines[:1]
+    assert encode(frame.clear()).to_list() == encode([]).to_list() == []
+    assert encode(rows * 10).to_list() == lines * 10
     if format_.name == "json":
         assert [json.loads(line)['na"me'] for line in lines] == list(range(30))
 
@@ -68,8 +69,9 @@ def test_frames_give_the_lines_of_rows(format_: Format) -> None:
 def test_a_line_of_csv_is_never_empty_and_names_are_quoted() -> None:
     columns = Struct((Field("a,b", Nullable(types.String())),))
     encode = encoder(Format("csv"), columns)
-    assert encode([(None,), ("",), ("x",)]) == ['""', '""', "x"]
-    assert encode(columns_of([(None,), ("",), ("x",)], [("a,b", columns.fields[0].type)])) == ['""', '""', "x"]
+    rows: list[Row] = [(None,), ("",), ("x",)]
+    assert encode(rows).to_list() == ['""', '""', "x"]
+    assert encode(columns_of(rows, [("a,b", columns.fields[0].type)])).to_list() == ['""', '""', "x"]
     assert header(columns, ",") == '"a,b"'
 
 
@@ -80,11 +82,12 @@ def test_of_a_union_only_the_fields_of_the_record_are_written() -> None:
     rows: list[Row] = [("One", 1, None), ("Two", None, 2)]
     frame = columns_of(rows, [(field.name, field.type) for field in fields])
     encode = encoder(Format("json"), columns)
-    assert encode(frame) == encode(rows) == ['{"kind":"One","x":1}', '{"kind":"Two","y":2}']
+    assert encode(frame).to_list() == encode(rows).to_list() == ['{"kind":"One","x":1}', '{"kind":"Two","y":2}']
+    assert encode(rows * 200).to_list() == encode(rows).to_list() * 200
 
 
 def test_text_is_the_text_itself() -> None:
     columns = Struct((Field("line", types.String()),))
     rows: list[Row] = [(text,) for text in TEXTS]
     encode = encoder(Format("text"), columns)
-    assert encode(rows) == encode(columns_of(rows, [("line", types.String())])) == TEXTS
+    assert encode(rows).to_list() == encode(columns_of(rows, [("line", types.String())])).to_list() == TEXTS
