@@ -8,6 +8,7 @@
 BIN   := .venv/bin
 READY := .venv/.ready
 BROWSER := .venv/.browser
+CLASSES := .venv/.spark-classes.jsa
 ARGS  ?=
 DATA  ?=
 export DATA
@@ -26,13 +27,17 @@ $(BROWSER): tools/setup | $(READY)
 	@tools/setup .venv browser
 	@touch $@
 
+$(CLASSES): tests/spark_classes.py $(READY)
+	@echo 'setup: keeping the classes of Spark for the tests (half a minute, once)'
+	@$(BIN)/python -m tests.spark_classes 2>.venv/.spark-classes.log || { cat .venv/.spark-classes.log; exit 1; }
+
 demo: $(READY)
 	@$(BIN)/python examples/traffic/demo.py $(if $(DATA),"$$DATA") $(ARGS)
 
 # Two processes, a file of tests to each at a time: a Spark session waits more than it computes. Files are taken in the order
 # of tests/conftest.py, not by the number of their tests: the longest have one.
 # PYTEST_STATUS, of the environment, names a file for pytest's exit code: make knows only failure, and says so on a line of its own.
-test: $(READY) $(BROWSER)
+test: $(READY) $(BROWSER) $(CLASSES)
 	@$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS); status=$$?; \
 	if [ -n "$$PYTEST_STATUS" ]; then echo $$status > "$$PYTEST_STATUS"; else exit $$status; fi
 

@@ -13,15 +13,14 @@ from tests import kafka_server
 from tests.object_store import ObjectStore, shared_store, stop_shared_store
 from tests.postgres_server import PostgresServer, new_database, shared_postgres, stop_shared_postgres
 from tests.redis_server import RedisServer, shared_server, stop_shared_server
+from tests.spark_classes import java_options
 
 ROOT = Path(__file__).resolve().parent.parent
 
 # Tests start a thousand processes. Where the environment wants no bytecode kept, each would compile all modules anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
-# They start Spark two dozen times, each for a few jobs over a dozen records: what the second compiler of Java makes
-# faster never pays, nor do threads that collect garbage.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+os.environ.setdefault("SPARK_SUBMIT_OPTS", java_options())
 
 settings.register_profile(
     "untimed",
