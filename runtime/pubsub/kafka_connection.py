@@ -19,6 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 from ghcm.errors import GhcmError
 
+log = logging.getLogger("ghcm.pubsub")
+
 
 class Kafka(BaseModel):
     """`[kafka]`: the brokers that carry calls (host:port, several with commas; empty: none do), and how to speak to
@@ -119,6 +121,15 @@ class Brokers:
             sending = self._opened().send(topic, data, key and key.encode(), headers=headers)
             sending.get(timeout=self.patience)
 
+    def leave(self, topic: str, *record: Any, **more: Any) -> None:
+        """As `send`; what Kafka will never take is in the log alone, for nothing may wait for that."""
+        try:
+            self.send(topic, *record, **more)
+        except GhcmError as error:
+            if may_pass(error):
+                raise
+            log.error('"%s" gets nothing: %s', topic, error)
+
     def make(self, topic: str, partitions: int, keep: int, seconds: float | None = None) -> None:
         """Make a topic that keeps what it holds for so many seconds, unless it is there. GhcmError if it may not be."""
         from kafka.errors import BrokerResponseError, TopicAlreadyExistsError
@@ -178,6 +189,11 @@ class Brokers:
                 # What comes twice is harmless, and an idempotent producer refuses all that follows some errors.
                 self._producer = opened(KafkaProducer, options | {"acks": "all", "enable_idempotence": False})
             return self._producer
+
+
+def may_pass(error: Exception) -> bool:
+    """Whether Kafka may take later what it has not taken now."""
+    return isinstance(error, GhcmError) and getattr(error.__cause__, "retriable", False)
 
 
 def opened(kind: Any, options: dict[str, Any]) -> Any:

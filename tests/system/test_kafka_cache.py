@@ -86,55 +86,6 @@ def test_calls_may_end_in_any_order(caches: Caches) -> None:
     assert rest(caches.open()) == []
 
 
-def test_several_workers_share_the_calls(caches: Caches) -> None:
-    one, other = caches.open("engine-1", lease=2.0), caches.open("engine-2", lease=2.0)
-    got: dict[str, set[str]] = {"engine-1": set(), "engine-2": set()}
-    stop = threading.Event()
-
-    def work(cache: KafkaCache) -> None:
-        while not stop.is_set():
-            delivery = cache.receive("u", 0.5)
-            if delivery is not None:
-                got[cache.consumer].add(delivery.instruction.id)
-                end(delivery)
-
-    threads = [threading.Thread(target=work, args=(cache,)) for cache in (one, other)]
-    for thread in threads:
-        thread.start()
-    sent, number = set[str](), 0
-    while not all(got.values()) or not sent <= got["engine-1"] | got["engine-2"]:
-        if not all(got.values()):
-            one.send(Instruction(f"c{number}", "p", "u"))
-            sent.add(f"c{number}")
-            number += 1
-        threads[0].join(0.02)
-    stop.set()
-    for thread in threads:
-        thread.join()
-
-
-def test_a_worker_that_the_group_has_lost_joins_again(caches: Caches, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ghcm.runtime.pubsub.kafka_cache._IDLE_SECONDS", 1.0)
-    worker = caches.open(lease=2.0)
-    while not (taking := worker._groups.get("u")) or not taking._consumer.assignment():
-        assert worker.receive("u", 0.1) is None
-    client: Any = taking._consumer  # what was seen of it under load, once: no heartbeat, nothing assigned
-    client._coordinator._disable_heartbeat()
-    client._subscription.assign_from_subscribed([])
-    worker.send(Instruction("c", "p", "u"))
-    assert [delivery.instruction.id for delivery in take(worker, 1)] == ["c"]
-
-
-def test_what_a_closed_worker_held_goes_to_another_at_once(caches: Caches) -> None:
-    first, second = caches.open("engine-1", lease=300.0), caches.open("engine-2", lease=300.0)
-    sent = {f"c{number}" for number in range(10)}
-    for id in sent:
-        first.send(Instruction(id, "p", "u"))
-    take(first, 10)
-    first.close()
-    assert {delivery.instruction.id for delivery in take(second, 10)} == sent
-
-
 @pytest.mark.parametrize("successor", ["engine", "another"])
 def test_what_a_killed_worker_held_is_delivered_again(caches: Caches, successor: str) -> None:
     sender = caches.open("sender")
