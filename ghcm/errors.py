@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import ParamSpec, TypeVar, cast
+from urllib.parse import urlsplit
 
 from ghcm.source import Origin, SourceLine, Span
 
@@ -173,6 +174,21 @@ def sentence(said: object) -> str:
     """What a library or a server says, as a sentence in one line."""
     text = " ".join(str(said).split())
     return text if text.endswith(("?", "!")) else f"{text.rstrip('.')}."
+
+
+def without_password(url: str) -> str:
+    """A URL as it may be said and kept.
+
+    >>> without_password("redis://me:secret@db.example:6379/0")
+    'redis://db.example:6379/0'
+    """
+    try:
+        parts = urlsplit(url)
+        if parts.scheme == "unix":
+            return f"unix://{parts.path}"
+        return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
+    except ValueError:
+        return "the given URL"
 
 
 def suggest(name: str, candidates: Iterable[str]) -> str:

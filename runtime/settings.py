@@ -16,10 +16,9 @@ from typing import Annotated, Literal, Self, cast, get_origin
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from ghcm.errors import GhcmError, suggest
+from ghcm.errors import GhcmError, suggest, without_password
 from ghcm.places import Place, place
 from ghcm.runtime.pubsub.kafka_connection import Kafka
-from ghcm.runtime.pubsub.redis_connection import shown
 from ghcm.stores import WRITABLE, no_place
 
 FILE = "ghcm.toml"
@@ -155,7 +154,7 @@ class Settings(BaseModel):
         """What serves logs and places, for people; empty where the settings name it all."""
         brokers = self.kafka.bootstrap
         if self.profile == "services":
-            return f"profile: services (Kafka at {brokers}, Redis at {shown(self.redis)})"
+            return f"profile: services (Kafka at {brokers}, Redis at {without_password(self.redis)})"
         served = f"places are served by a private Redis, calls by Kafka at {brokers}"
         embedded = served if brokers else "logs and places are served by a private Redis"
         return f"profile: embedded ({embedded})" if self.embedded else ""
@@ -176,7 +175,7 @@ class Settings(BaseModel):
     def shown(self) -> dict[str, object]:
         """The settings as they may be printed."""
         settings: dict[str, object] = self.model_dump(mode="json")
-        settings["redis"] = self.redis if self.embedded else shown(self.redis)
+        settings["redis"] = self.redis if self.embedded else without_password(self.redis)
         return settings | {"sql": {name: re.sub("//.*@|[?].*", _bare, url) for name, url in self.sql.items()}}
 
 

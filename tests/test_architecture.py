@@ -108,6 +108,12 @@ def test_importing_ghcm_is_light() -> None:
     assert HEAVY & set(fresh.stdout.split()) == set()
 
 
+def test_settings_are_read_without_clients_of_servers() -> None:
+    fresh = python("-c", "import sys, ghcm.runtime.settings; print(*sys.modules)")
+    assert fresh.returncode == 0, fresh.stderr
+    assert {"asyncio", *HEAVY} & set(fresh.stdout.split()) == set()
+
+
 def test_imports_are_absolute_and_name_ghcm() -> None:
     found: list[str] = []
     for path in modules():

@@ -9,7 +9,6 @@ import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 import redis
 import redis.asyncio
@@ -28,7 +27,7 @@ from tenacity import (
     wait_random_exponential,
 )
 
-from ghcm.errors import GhcmError
+from ghcm.errors import GhcmError, without_password
 
 T = TypeVar("T")
 
@@ -139,48 +138,37 @@ def failed(url: str, error: redis.RedisError) -> GhcmError:
     text = str(error)
     if "MISCONF" in text or "No space left" in text:
         hint = "free some room on the disk of the Redis server, or see its log"
-        return GhcmError(f"Redis at {shown(url)} cannot write to its disk", code="GHCM-731", detail=text, hint=hint)
+        return GhcmError(
+            f"Redis at {without_password(url)} cannot write to its disk", code="GHCM-731", detail=text, hint=hint
+        )
     if "OOM" in text:
         hint = "raise maxmemory of the Redis server, or let sinks hold less"
-        return GhcmError(f"Redis at {shown(url)} is out of memory", code="GHCM-731", detail=text, hint=hint)
+        return GhcmError(f"Redis at {without_password(url)} is out of memory", code="GHCM-731", detail=text, hint=hint)
     if _refuses(error):
         hint = "put user and password into GHCM_REDIS: redis://user:password@host:port/0"
-        return GhcmError(f"Redis at {shown(url)} refuses the password", code="GHCM-720", hint=hint)
+        return GhcmError(f"Redis at {without_password(url)} refuses the password", code="GHCM-720", hint=hint)
     if "CROSSSLOT" in text or "same slot" in text or "non local key" in text:
         hint = (
             'a hash tag, the same in all of its keys, keeps them together: "{shop}:log"; in a form "{{shop}}:log:{id}"'
         )
-        message = f"Redis at {shown(url)} is a cluster, and what has to be written at once lies in several slots"
+        message = (
+            f"Redis at {without_password(url)} is a cluster, and what has to be written at once lies in several slots"
+        )
         return GhcmError(message, code="GHCM-721", detail=text, hint=hint)
     if isinstance(error, LOST):
         hint = 'start it, correct GHCM_REDIS, or set redis = "embedded" for a private server'
-        return GhcmError(f"Redis at {shown(url)} cannot be reached", code="GHCM-720", detail=text, hint=hint)
+        return GhcmError(f"Redis at {without_password(url)} cannot be reached", code="GHCM-720", detail=text, hint=hint)
     hint = "the detail has its own words; see its log, and its version: 6.2 or later."
     if isinstance(error, NoPermissionError):
         hint = "give the user in GHCM_REDIS the rights to its keys and commands: ACL SETUSER name ~* &* +@all"
     elif "WRONGTYPE" in text:
         hint = "something else stands under such a key: remove that, or let the sink write to other keys."
-    return GhcmError(f"Redis at {shown(url)} refused a command", code="GHCM-721", detail=text, hint=hint)
-
-
-def shown(url: str) -> str:
-    """The URL without its password.
-
-    >>> shown("redis://me:secret@db.example:6379/0")
-    'redis://db.example:6379/0'
-    """
-    try:
-        parts = urlsplit(url)
-        if parts.scheme == "unix":
-            return f"unix://{parts.path}"
-        return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
-    except ValueError:
-        return "the given URL"
+    return GhcmError(f"Redis at {without_password(url)} refused a command", code="GHCM-721", detail=text, hint=hint)
 
 
 def _no_url(url: str, error: ValueError) -> GhcmError:
     return GhcmError(
-        f'"{shown(url)}" is no address of a Redis server',
+        f'"{without_password(url)}" is no address of a Redis server',
         code="GHCM-609",
         detail=str(error),
         hint='write "embedded", "redis://host:port/0" or "unix:///path/of/socket"',
