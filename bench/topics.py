@@ -29,7 +29,7 @@ __all__ = ["measure"]
 
 RECORDS, PARTITIONS, BYTES = 1_000_000, 4, 226
 _EACH = RECORDS // PARTITIONS
-_AT_ONCE = 10_000
+_AT_ONCE = 1000
 
 SUBJECTS = {
     "file": ("a file of JSON", "file"),
@@ -106,7 +106,7 @@ def _fill(folder: Path, brokers: str) -> None:
     producer = Producer({"bootstrap.servers": brokers, "linger.ms": 20, "compression.type": "lz4"})
     for number, line in enumerate((folder / "in.jsonl").read_bytes().splitlines()):
         producer.produce("in", line, partition=number // _EACH)
-        if number % _AT_ONCE == 0:
+        if number % (50 * _AT_ONCE) == 0:
             producer.flush(60)
     if producer.flush(60):
         raise SystemExit("the topic could not be filled")
@@ -183,9 +183,11 @@ def _consumer(_: Path, brokers: str) -> Figures:
     from confluent_kafka import Consumer, Message, TopicPartition
 
     options = {"bootstrap.servers": brokers, "group.id": "bench", "enable.auto.commit": False}
+    # The client pauses for a second where much waits for who takes it.
+    options |= {"isolation.level": "read_committed", "fetch.queue.backoff.ms": 10}
 
     def read() -> None:
-        consumer, found = Consumer({**options, "isolation.level": "read_committed"}), 0
+        consumer, found = Consumer(options), 0
         consumer.assign([TopicPartition("in", number, 0) for number in range(PARTITIONS)])
         while found < RECORDS:
             found += len(list(map(Message.value, consumer.consume(_AT_ONCE, 0.25))))

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
@@ -32,8 +33,10 @@ _Letter: TypeAlias = tuple[Failure, str, str]
 Partition: TypeAlias = tuple[str, int]
 """The topic, and the number of its partition."""
 
-_MOST = 10_000
-"""Messages that are decoded at once."""
+_MOST, _AT_ONCE = 10_000, 1000
+"""Messages that are decoded at once, and that the client is asked for at once: what it gives of so few is still in the
+caches of the processor when it is taken apart.
+"""
 _WAIT_S, _ANSWER_S = 0.25, 5.0
 _LOOK_S = 5.0
 """How often it is looked for partitions that are new."""
@@ -73,6 +76,28 @@ class Read:
     offset: int
     batch: Batch | None = None
     letters: tuple[_Letter, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """What the client has given of a partition, in order: values, offsets, and other parts by their words."""
+
+    parts: Mapping[str, list[Any]]
+    values: list[bytes | None] = field(default_factory=list[bytes | None])
+    offsets: list[int] = field(default_factory=list[int])
+
+    def add(self, messages: list[Message]) -> None:
+        """And these messages."""
+        self.values.extend(map(Message.value, messages))
+        self.offsets.extend(cast("Iterable[int]", map(Message.offset, messages)))
+        for word, column in self.parts.items():
+            column.extend(_PARTS[word](messages))
+
+    def block(self, place: str, partition: str, end: int | None) -> Block:
+        """Those in front of the offset of the end, if there is one."""
+        size = len(self.offsets) if end is None else bisect_left(self.offsets, end)
+        parts = {word: column[:size] for word, column in self.parts.items()}
+        return Block(self.values[:size], self.offsets[:size], place, partition, parts)
 
 
 @dataclass(eq=False)
@@ -244,36 +269,44 @@ class Reading:
         self._check()
         if first is None:
             return
-        messages, told = [first, *self._consumer.consume(_MOST, 0)], list[Message]()
-        if any(map(Message.error, messages)):
-            told = [each for each in messages if each.error() is not None]
-            messages = [each for each in messages if each.error() is None]
-        parts: dict[Partition, list[Message]] = {}
-        for number, run in groupby(messages, Message.partition):
-            for topic, found in groupby(run, Message.topic):
-                parts.setdefault(cast("Partition", (topic, number)), []).extend(found)
-        for partition, part in parts.items():
+        taken, told = dict[Partition, _Taken](), list[Message]()
+        for messages in self._come(first):
+            if any(map(Message.error, messages)):
+                told += [each for each in messages if each.error() is not None]
+            good = [each for each in messages if each.error() is None] if told else messages
+            for number, run in groupby(good, Message.partition):
+                for topic, part in groupby(run, Message.topic):
+                    partition = cast("Partition", (topic, number))
+                    if partition not in taken:
+                        taken[partition] = _Taken({word: [] for word, _ in self.connector.fields})
+                    taken[partition].add(list(part))
+        for partition, found in taken.items():
             self._works()
             if self._goes_on(partition):
-                self._give(partition, part)
+                self._give(partition, found)
         for message in told:
             place = cast("Partition", (message.topic(), message.partition()))
             self._told(place, cast("int", message.offset()), message.error())
 
-    def _give(self, partition: Partition, part: list[Message]) -> None:
-        behind, end = cast("int", part[-1].offset()) + 1, self._ends.get(partition)
-        if end is not None and behind > end:
-            behind, part = end, [each for each in part if cast("int", each.offset()) < end]
+    def _come(self, first: Message) -> Iterator[list[Message]]:
+        """What has come, some at a time."""
+        messages, count = [first], 0
+        while messages:
+            yield messages
+            count += len(messages)
+            messages = self._consumer.consume(_AT_ONCE, 0) if count < _MOST else []
+
+    def _give(self, partition: Partition, taken: _Taken) -> None:
+        behind, end = taken.offsets[-1] + 1, self._ends.get(partition)
         failed: list[_Letter] = []
 
         def note(reason: Failure, detail: str, text: str) -> None:
             failed.append((reason, detail, text))
 
-        offsets = cast("list[int]", list(map(Message.offset, part)))
-        parts = {word: list(_PARTS[word](part)) for word, _ in self.connector.fields}
-        values, (topic, number) = list(map(Message.value, part)), partition
-        block = Block(values, offsets, f"{topic}/{number}", self.name(partition), parts)
-        self._reached(partition, behind, self.messages.decode(block, note), tuple(failed))
+        topic, number = partition
+        block = taken.block(f"{topic}/{number}", self.name(partition), end)
+        batch = self.messages.decode(block, note)
+        self._reached(partition, behind if end is None else min(behind, end), batch, tuple(failed))
 
     def _reached(
         self, partition: Partition, offset: int, batch: Batch | None = None, letters: tuple[_Letter, ...] = ()
