@@ -41,7 +41,10 @@ _START_SECONDS, _STOP_SECONDS, _FREE_SECONDS = 60.0, 20.0, 3.0
 _PORTS = range(20_000, 32_000)
 """Below those that clients get: one that tries a service that is away could be given its port, and meet itself."""
 
-_JAVA = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.apache.logging.log4j.level=INFO", "-cp")
+_JAVA = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.apache.logging.log4j.level=INFO")
+OPTIONS = "KAFKA_OPTS"
+"""The variable in which Kafka's own scripts, too, take more options of Java, which win."""
+
 _NO_WAITING = ("-Dsun.net.client.defaultConnectTimeout=20000", "-Dsun.net.client.defaultReadTimeout=20000")
 
 Told = Callable[[str], None]
@@ -131,7 +134,9 @@ def _started(folder: Path, name: str, port: int, told: Told) -> Record:
 
 def _broker(folder: Path, port: int, log: int, told: Told) -> list[str]:
     """The command line of the broker, whose data is made ready for it."""
-    java, settings, data = [_java(), *_JAVA, f"{_fetched(told)}/*"], folder / "server.properties", folder / "data"
+    options = [*_JAVA, *os.environ.get(OPTIONS, "").split()]
+    java = [_java(), *options, "-cp", f"{_fetched(told)}/*"]
+    settings, data = folder / "server.properties", folder / "data"
     data.mkdir(parents=True, exist_ok=True)
     ports = {"port": port, "controller": _bound("kafka", 0, port)}
     settings.write_text(_SETTINGS.read_text(encoding="utf-8").format(**ports, data=data), encoding="utf-8")

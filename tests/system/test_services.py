@@ -64,10 +64,13 @@ def services(folder: Path, *words: str) -> dict[str, dict[str, Any]]:
     return {each["name"]: each for each in json.loads(done.stdout)["services"]}
 
 
-def test_services_keep_ports_and_data(folder: Path) -> None:
+def test_services_keep_ports_and_data(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKA_OPTS", f"{os.environ['KAFKA_OPTS']} -Xmx200m")
     assert {each["pid"] for each in services(folder, "status").values()} == {None}
     first = services(folder, "up")
     assert services(folder, "up")["kafka"]["pid"] == first["kafka"]["pid"]
+    said = psutil.Process(first["kafka"]["pid"]).cmdline()
+    assert said.index("-Xmx200m") > said.index("-Xmx256m")  # of two, Java takes the later
     kafka = Kafka(bootstrap=first["kafka"]["address"])
     port = first["redis"]["address"].split(":")[-1].split("/")[0]
     with socket.create_connection(("127.0.0.1", int(port))) as redis:
