@@ -27,9 +27,9 @@ $(BROWSER): tools/setup | $(READY)
 	@tools/setup .venv browser
 	@touch $@
 
-$(CLASSES): tests/spark_classes.py $(READY)
-	@echo 'setup: keeping the classes of Spark for the tests (half a minute, once)'
-	@$(BIN)/python -m tests.spark_classes 2>.venv/.spark-classes.log || { cat .venv/.spark-classes.log; exit 1; }
+$(CLASSES): tests/java_classes.py $(READY)
+	@echo 'setup: keeping the classes of Spark and Kafka for the tests (half a minute, once)'
+	@$(BIN)/python -m tests.java_classes 2>.venv/.classes.log || { cat .venv/.classes.log; exit 1; }
 
 demo: $(READY)
 	@$(BIN)/python examples/traffic/demo.py $(if $(DATA),"$$DATA") $(ARGS)

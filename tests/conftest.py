@@ -10,17 +10,17 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import kafka_server
+from tests.java_classes import variables
 from tests.object_store import ObjectStore, shared_store, stop_shared_store
 from tests.postgres_server import PostgresServer, new_database, shared_postgres, stop_shared_postgres
 from tests.redis_server import RedisServer, shared_server, stop_shared_server
-from tests.spark_classes import java_options
 
 ROOT = Path(__file__).resolve().parent.parent
 
 # Tests start a thousand processes. Where the environment wants no bytecode kept, each would compile all modules anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
-os.environ.setdefault("SPARK_SUBMIT_OPTS", java_options())
+os.environ.update(variables() | os.environ)
 
 settings.register_profile(
     "untimed",
