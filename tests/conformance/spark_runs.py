@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import sys
@@ -72,12 +71,11 @@ def load_job(text: str, folder: Path) -> ModuleType:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     (path.parent / f"{PACKAGE}.zip").write_bytes(library_zip())
-    spec = importlib.util.spec_from_file_location(f"job_{uuid.uuid4().hex}", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module = ModuleType(f"job_{uuid.uuid4().hex}")
+    module.__file__ = str(path)
     sys.modules[module.__name__] = module
-    with job_library(path.parent):
-        spec.loader.exec_module(module)
+    with job_library(path.parent):  # no import: what is kept of one is told from the next by its second and its size
+        exec(compile(text, str(path), "exec"), module.__dict__)
     return module
 
 

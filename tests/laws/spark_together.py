@@ -1,4 +1,4 @@
-"""Generated batch programs on Spark, many of them as one job: starting a job costs more than what one of them does.
+"""Generated batch programs on Spark, a few of them as one job.
 
 The tasks of all programs stand side by side in one unit, their files in folders of their own. What each gives is put
 into a field of its own of a wide record, and all of these are replied with. A job that breaks is taken apart until the
@@ -35,7 +35,8 @@ from tests.laws.spg_whole import Case, cases
 
 __all__ = ["batch_cases", "case_of", "differences_together", "run_on_one_session"]
 
-TOGETHER = 10
+TOGETHER = 2
+"""More cost more: each task takes the plan of all with it."""
 _DECLARED = "GHCM-525"
 """What Spark cannot do for each item of a list, which is said before anything runs."""
 
