@@ -29,7 +29,7 @@ $(BROWSER): tools/setup | $(READY)
 
 $(CLASSES): tests/java_classes.py $(READY)
 	@echo 'setup: keeping the classes of Spark and Kafka for the tests (half a minute, once)'
-	@$(BIN)/python -m tests.java_classes 2>.venv/.classes.log || { cat .venv/.classes.log; exit 1; }
+	@$(BIN)/python -m tests.java_classes 2>.venv/.classes.log || { cat .venv/.classes.log; echo 'setup: tests do without'; }
 
 demo: $(READY)
 	@$(BIN)/python examples/traffic/demo.py $(if $(DATA),"$$DATA") $(ARGS)

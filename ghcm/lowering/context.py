@@ -7,7 +7,7 @@ program with mistakes too, for editors; nothing in the compiler reads them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from ghcm.codes import Code
@@ -18,6 +18,9 @@ from ghcm.lowering.narrowing import NOTHING, Facts, path_of, present
 from ghcm.lowering.types import Records
 from ghcm.source import Origin, Source, Span
 from ghcm.types import Collection, Type
+
+_NAMED = 8
+"""So many names are said to be there; more would hide the mistake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +54,12 @@ class Context:
         if self.notes is not None:
             self.notes.note(span, type_)
 
-    def hint_for(self, name: str, known: Iterable[str]) -> str:
-        """What a name is where one of those was asked for, or which of them was perhaps meant."""
-        kind = self.kinds.get(name, "")
-        return f'"{name}" is a {kind}.' if kind else suggest(name, known)
+    def hint_for(self, name: str, known: Mapping[str, object]) -> str:
+        """What a name is where one of those was asked for, which of them was perhaps meant, or some of them."""
+        if kind := self.kinds.get(name, ""):
+            return f'"{name}" is a {kind}.'
+        some = ", ".join(f'"{each}"' for each in sorted(known)[:_NAMED])
+        return suggest(name, known) or (some and f"declared here: {some}")
 
     def report(self, code: Code, message: str, span: Span | None, *, detail: str = "", hint: str = "") -> Reported:
         """Note one mistake; the hint is written for the text language. Gives what a check raises that cannot go on."""
