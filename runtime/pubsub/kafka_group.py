@@ -53,12 +53,13 @@ class _Assignor(RangePartitionAssignor):  # type: ignore[misc]
     """
 
     @classmethod
-    def assign(cls, cluster: Any, members: Any) -> Any:
+    def assign(cls, cluster: Any, group_subscriptions: Any) -> Any:
         """As the client says."""
-        topics = {topic for member in members for topic in member.metadata.topics}
+        topics = {topic for member in group_subscriptions for topic in member.metadata.topics}
         if not all(cluster.partitions_for_topic(topic) for topic in topics):
             raise UnknownTopicOrPartitionError  # it is asked again in a moment
-        return super().assign(cluster, members)
+        own = cast("Any", super())
+        return own.assign(cluster, group_subscriptions)
 
 
 @dataclass(slots=True)

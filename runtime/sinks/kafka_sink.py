@@ -105,7 +105,7 @@ class TransactionalWriter:
             if self._file is None:
                 self._file = pa.ipc.new_stream(str(self._open), _STAGED)
             arrow: Any = pa
-            columns = [texts.to_arrow(compat_level=pl.CompatLevel.oldest()) for texts in (keys, values)]
+            columns: list[Any] = [texts.to_arrow(compat_level=pl.CompatLevel.oldest()) for texts in (keys, values)]
             self._file.write_batch(arrow.record_batch(columns, schema=_STAGED))
         self._rows += len(rows)
 
