@@ -105,7 +105,7 @@ class KafkaCache:
 
     def _group(self, unit: str) -> Group:
         options = {
-            "group_id": topic_name(f"ghcm.{self.program}.{unit}"),
+            "group_id": topic_name(f"{self.topic}.{self.program}.{unit}"),
             "group_instance_id": topic_name(self.consumer),
             "session_timeout_ms": int(self.lease * 1000),
             "heartbeat_interval_ms": int(self.lease * 100),

@@ -336,12 +336,10 @@ def check_end(found: Storm, daemon: Running, job: str, rows: int) -> None:
     assert sorted(numbers_in_table(daemon.folder)) == list(range(rows))
     expected = [{"key": 3, "value": rows // 10}]
 
-    def counted() -> bool:
-        return bool(
-            daemon.post("/programs/storm/units/count_of/calls?wait=30", {"digit": 3}).json.get("data") == expected
-        )
-
-    until(counted, f"the answer {expected}", RECOVERY)
+    answer, calm = daemon.post("/programs/storm/units/count_of/calls?wait=30", {"digit": 3}), time.monotonic()
+    while answer.status == 202 and answer.json["state"] not in FINAL and time.monotonic() < calm + RECOVERY:
+        answer = daemon.get(f"{answer.json['links']['self']}?wait=5")
+    assert answer.json.get("data") == expected, answer.text
     calls: Any = daemon.control.ask("calls", program="storm", limit=100_000)["calls"]
 
     def answered() -> bool:

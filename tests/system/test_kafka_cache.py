@@ -277,7 +277,7 @@ def test_a_user_without_password_or_rights_is_told_what_lacks(tmp_path: Path, mo
             cache.send(Instruction("c1", "p", "u"))
             with pytest.raises(GhcmError, match="does not allow that"):
                 take(cache, 1)
-            allow(admin, ResourceType.GROUP, "ghcm.p.u", ACLOperation.ALL)
+            allow(admin, ResourceType.GROUP, "k.p.u", ACLOperation.ALL)
         assert take(cache, 1)[0].instruction.id == "c1"
         with Brokers(Kafka(bootstrap=bootstrap), 10.0).admin() as admin:
             allow(admin, ResourceType.TOPIC, "k", ACLOperation.ALL)
