@@ -34,11 +34,11 @@ $(CLASSES): tests/java_classes.py $(READY)
 demo: $(READY)
 	@$(BIN)/python examples/traffic/demo.py $(if $(DATA),"$$DATA") $(ARGS)
 
-# Two processes, a file of tests to each at a time: a Spark session waits more than it computes. Files are taken in the order
-# of tests/conftest.py, not by the number of their tests: the longest have one.
+# Three processes, a file of tests to each at a time: servers and sessions are waited for, and two would leave a quarter of
+# two cores idle. Files are taken in the order of tests/conftest.py, not by the number of their tests: the longest have one.
 # PYTEST_STATUS, of the environment, names a file for pytest's exit code: make knows only failure, and says so on a line of its own.
 test: $(READY) $(BROWSER) $(CLASSES)
-	@$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS); status=$$?; \
+	@$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder $(ARGS); status=$$?; \
 	if [ -n "$$PYTEST_STATUS" ]; then echo $$status > "$$PYTEST_STATUS"; else exit $$status; fi
 
 check: $(READY)
