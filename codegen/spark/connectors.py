@@ -48,13 +48,15 @@ def _sql(scope: Scope, task: Task, asked: SqlQuery) -> str:
 
 
 def _kafka(scope: Scope, task: Task, asked: Kafka) -> str:
-    """The call that reads what a topic holds."""
+    """The call that reads what topics hold."""
     format_, step = asked.format, scope.step(task.collection.element)
+    topics = quote(asked.topic)
+    topics += f", start_us={asked.start_us}" if asked.start_us is not None else ""
+    topics += f", lost={quote(asked.lost)}" if asked.lost != "fail" else ""
     options = f", format={quote(format_.name)}" if format_.name != "json" else ""
     options += f", separator={quote(format_.separator)}" if format_.separator != "," else ""
-    options += f", start_us={asked.start_us}" if asked.start_us is not None else ""
-    options += f", lost={quote(asked.lost)}" if asked.lost != "fail" else ""
-    return f"return read_kafka(job, {step}, {quote(asked.topic)}{scope.keeping()}{options})"
+    options += f", fields={python_text(dict(asked.fields))}" if asked.fields else ""
+    return f"return read_kafka(job, {step}, Topics({topics}){scope.keeping()}{options})"
 
 
 def _files(scope: Scope, task: Task, files: Files) -> str:

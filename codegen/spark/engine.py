@@ -102,10 +102,8 @@ def _not_yet(connector: Connector) -> str:
             return "reads all topics that match a pattern"
         case Kafka(offsets=offsets) if offsets:
             return "begins at offsets"
-        case Kafka(fields=fields) if fields:
-            return f"has fields for the {fields[0][0]} of messages"
-        case Kafka(format=Format(name="raw" | "avro" as name)):
-            return f'reads messages as "{name}"'
+        case Kafka(format=Format(name="avro")):
+            return 'reads messages as "avro"'
         case _:  # there is no other of which it reads a part
             return ""
 

@@ -174,7 +174,7 @@ def numbered(job: Job, lines: DataFrame, names: Sequence[str], compression: str 
     return joined.selectExpr("*", "`@row` + `@before` AS `@number`").drop("@before")
 
 
-def empty(job: Job, schema: StructType) -> DataFrame:
+def empty(job: Job, schema: StructType | str) -> DataFrame:
     """No rows."""
     return job.spark.createDataFrame([], schema)
 

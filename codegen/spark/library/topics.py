@@ -10,16 +10,17 @@ from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import StructType
 
 from ghcm.codegen.spark.library.files import LINE_COLUMNS, NOT_UTF8, accepted, empty, in_files
 from ghcm.codegen.spark.library.job import Job, Refused, Step, refusal
+from ghcm.codegen.spark.library.message_parts import part_columns
 from ghcm.codegen.spark.library.records import BROKEN, Decoded, Opening, json_text, with_records
-from ghcm.codegen.spark.library.sql import fails, matching, quoted, text
-from ghcm.codegen.spark.library.types import record_columns, record_type
+from ghcm.codegen.spark.library.sql import fails, first, matching, named, quoted
+from ghcm.codegen.spark.library.types import columns_of, record_columns, record_type
 from ghcm.errors import GhcmError
 from ghcm.formats.csv_records import CsvRecords, csv_records
 from ghcm.topics import gone, no_kafka, trouble
@@ -34,44 +35,63 @@ _AT_ONCE = 500_000
 """Messages of a partition that one task of Spark reads."""
 _PATIENCE_S = 30.0
 
+_NO_FIELDS: Mapping[str, str] = {}
 _NO_VALUE = fails("`@none`", "bad_record", "the message has no value")
 _NOT_ONE = "the message is not one record"
 _BLANK = fails(matching("`@text`", r"\A[ \t\r\n]*\z"), "bad_record", _NOT_ONE)
 
-_MESSAGES = StructType(
-    [
-        StructField("@text", StringType()),
-        StructField("@none", BooleanType()),
-        StructField("@file", StringType()),
-        StructField("@number", LongType()),
-    ]
+_LOADED = (
+    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
+    "headers array<struct<key: string, value: binary>>"
 )
+"""What Spark's connector gives of messages."""
+_MESSAGE = (
+    "coalesce(string(value), '') AS `@text`",
+    "value IS NULL AS `@none`",
+    "concat(topic, '/', partition) AS `@file`",
+    "offset AS `@number`",
+)
+
+
+class Topics(NamedTuple):
+    """Which messages are read: those of a topic that are there now, from `start_us` on (microseconds since 1970; None:
+    the oldest). `lost`, as in `Kafka`, is about messages that go while others are read.
+    """
+
+    name: str
+    start_us: int | None = None
+    lost: str = "fail"
 
 
 def read_kafka(
     job: Job,
     step: Step,
-    topic: str,
+    topics: Topics,
     keep: Sequence[str] = (),
     *,
     format: str = "json",
     separator: str = ",",
-    start_us: int | None = None,
-    lost: str = "fail",
+    fields: Mapping[str, str] = _NO_FIELDS,
 ) -> DataFrame:
-    """The records of a topic: those from `start_us` on (microseconds since 1970; None: the oldest) that are there now.
-    What does not fit is a dead letter. `lost`, as in `Kafka`, is about messages that go while others are read.
-    """
+    """The records of topics; what does not fit is a dead letter. `fields`: as in `Kafka`."""
     job.at = step
-    rows = in_files(_messages(job, step, topic, start_us, lost), step, (), "restarts", keep)
+    held = set(fields.values())
+    value = StructType([each for each in columns_of(step.input).fields if each.name not in held])
+    raw = [("value", name) for name in value.names if format == "raw"]
+    parts, unfit = part_columns([*fields.items(), *raw], columns_of(step.input))
+    rows = _messages(job, step, topics, headers="headers" in fields)
+    rows = rows.selectExpr(*_MESSAGE, *parts, *([named(unfit, "@unfit")] if unfit else []))
+    rows = in_files(rows, step, (), "restarts", keep)
+    errors = ["`@unfit`" if unfit else None, None if raw else _NO_VALUE]
     if format == "text":
-        rows = accepted(job, step, rows, f"coalesce({_NO_VALUE}, {NOT_UTF8})", ())
-        return rows.selectExpr(*map(quoted, keep), *LINE_COLUMNS)
-    struct = record_type(step.input)
-    opening, none = (json_text(struct), _BLANK) if format == "json" else (_cells_text(struct, separator), "NULL")
-    rows = with_records(rows, step.input, opening)
-    rows = accepted(job, step, rows, f"coalesce({_NO_VALUE}, {none}, {BROKEN})", ())
-    return rows.selectExpr(*map(quoted, keep), *record_columns(step.input))
+        errors.append(NOT_UTF8)
+    elif not raw:
+        struct = record_type(value)
+        rows = with_records(rows, value, json_text(struct) if format == "json" else _cells_text(struct, separator))
+        errors += [_BLANK if format == "json" else None, BROKEN]
+    if error := first(*errors):
+        rows = accepted(job, step, rows, error, ())
+    return rows.selectExpr(*map(quoted, keep), *(LINE_COLUMNS if format == "text" else record_columns(step.input)))
 
 
 def _cells_text(struct: Struct, separator: str) -> Opening:
@@ -99,32 +119,23 @@ def _cells_text(struct: Struct, separator: str) -> Opening:
 # --- the messages ----------------------------------------------------------------------------------------------------
 
 
-def _messages(job: Job, step: Step, topic: str, start_us: int | None, lost: str) -> DataFrame:
-    """The messages of a topic, which stay the same however often they are read: their `@text`, whether they have
-    `@none`, the partition as `@file` and the offset as `@number`.
-    """
+def _messages(job: Job, step: Step, topics: Topics, *, headers: bool) -> DataFrame:
+    """The messages as Spark's connector gives them, which stay the same however often they are read."""
+    topic, lost = topics.name, topics.lost
     options = _client_options(job)
     know_package(job, _PACKAGE, "org.apache.spark.sql.kafka010.KafkaSourceProvider")
     with _explaining(options["bootstrap.servers"], topic):
-        parts = _parts(job, options, topic, start_us)
+        parts = _parts(job, options, topic, topics.start_us)
     job.topics[topic] = step, parts if lost == "fail" else {}
     if not parts:
-        return empty(job, _MESSAGES)
+        return empty(job, _LOADED)
     reader = job.spark.read.format("kafka").option("assign", json.dumps({topic: sorted(parts)}))
     for name, index in (("startingOffsets", 0), ("endingOffsets", 1)):
         reader = reader.option(name, json.dumps({topic: {each: part[index] for each, part in parts.items()}}))
     reader = reader.option("failOnDataLoss", lost == "fail").option("maxRecordsPerPartition", _AT_ONCE)
     reader = reader.option("kafkaConsumer.pollTimeoutMs", options["default.api.timeout.ms"])
-    return (
-        reader.options(**{f"kafka.{name}": value for name, value in options.items()})
-        .load()
-        .selectExpr(
-            "coalesce(string(value), '') AS `@text`",
-            "value IS NULL AS `@none`",
-            f"concat({text(topic + '/')}, partition) AS `@file`",
-            "offset AS `@number`",
-        )
-    )
+    reader = reader.option("includeHeaders", headers)
+    return reader.options(**{f"kafka.{name}": value for name, value in options.items()}).load()
 
 
 def _parts(job: Job, options: dict[str, str], topic: str, start_us: int | None) -> dict[int, tuple[int, int]]:
