@@ -33,9 +33,9 @@ _Letter: TypeAlias = tuple[Failure, str, str]
 Partition: TypeAlias = tuple[str, int]
 """The topic, and the number of its partition."""
 
-_MOST, _AT_ONCE = 10_000, 1000
-"""Messages that are decoded at once, and that the client is asked for at once: what it gives of so few is still in the
-caches of the processor when it is taken apart.
+_MOST, _AT_ONCE = 4_000, 1000
+"""Messages that are decoded at once, and that the client is asked for at once: so few are still in the caches of the
+processor when they are taken apart. 10,000 of 226 bytes of JSON take a fifth longer each.
 """
 _WAIT_S, _ANSWER_S = 0.25, 5.0
 _LOOK_S = 5.0
