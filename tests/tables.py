@@ -16,11 +16,17 @@ from tests.redis_server import connected
 WORD = Struct((Field("word", String()), Field("count", Int())), "Word")
 
 
-def sink_of(path: Path, mode: Mode = Mode.APPEND, columns: Struct = WORD, key: str | None = None) -> Sink:
+def sink_of(
+    path: Path,
+    mode: Mode = Mode.APPEND,
+    columns: Struct = WORD,
+    key: str | None = None,
+    partition: tuple[str, ...] = (),
+) -> Sink:
     record = Var("r", columns)
     field = None if key is None else columns.get(key)
     given = None if field is None else Lambda((record,), Get(record, field.name, field.type))
-    return Sink("table", Parquet(str(path)), mode, given, columns, Origin("test", 1, 1))
+    return Sink("table", Parquet(str(path), partition), mode, given, columns, Origin("test", 1, 1))
 
 
 def writer_of(sink: Sink, writer: str = "job") -> SinkWriter:

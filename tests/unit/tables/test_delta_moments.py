@@ -12,10 +12,13 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
+from ghcm.spg.connectors import Mode
 from ghcm.tables import delta
+from tests.campaigns import times
 from tests.tables import add, sink_of, versions, writer_of
 
-MOMENTS = 200
+MOMENTS = times(70)
+"""For each shape of a table."""
 ROWS = 3
 """Of each commit."""
 
@@ -45,14 +48,18 @@ READERS: Mapping[str, Callable[[str], list[int]]] = {
 }
 
 
-def test_no_row_is_missing_or_twice_at_any_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("shape", ["appended", "partitioned", "replaced"])
+def test_no_row_is_missing_or_twice_at_any_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shape: str) -> None:
     monkeypatch.setattr(delta, "_MANY", 20)  # compactions come sooner
-    sink, over, begun = sink_of(tmp_path / "t"), threading.Event(), threading.Event()
+    mode = Mode.REPLACE if shape == "replaced" else Mode.APPEND
+    sink = sink_of(tmp_path / "t", mode, partition=("word",) if shape == "partitioned" else ())
+    over, begun = threading.Event(), threading.Event()
 
     def stream() -> None:
         writer = writer_of(sink)
         for at, version in enumerate(versions(100_000)):
-            add(sink, version, *(("w", at * ROWS + n) for n in range(ROWS)), writer=writer)
+            numbers = range(at * ROWS + ROWS) if mode is Mode.REPLACE else range(at * ROWS, at * ROWS + ROWS)
+            add(sink, version, *((f"w{n % 3}", n) for n in numbers), writer=writer)
             begun.set()
             if over.is_set():
                 break
@@ -71,4 +78,4 @@ def test_no_row_is_missing_or_twice_at_any_moment(tmp_path: Path, monkeypatch: p
     over.set()
     streaming.join()
     assert wrong == []
-    assert last > 60 * ROWS
+    assert last > MOMENTS * ROWS // 4
