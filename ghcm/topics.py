@@ -1,6 +1,15 @@
-"""What users read where a topic of Kafka cannot be used, whichever client of it has found out."""
+"""Topics of Kafka, whichever client asks for them: which a pattern means, where reading may begin, and what users read
+where one cannot be used.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
 
 from ghcm.errors import GhcmError
+
+PASSED_OVER = "%s: reading goes on with the oldest that are there. %s"
+"""What a log says of messages that are gone, with the message and the detail of the error that this would be."""
+OLD = "They were older than the topic keeps them."
 
 _WORDS = {
     "missing": (
@@ -37,3 +46,43 @@ def gone(message: str, detail: str) -> GhcmError:
     """A topic no longer holds messages that are to be read."""
     hint = "lost = earliest goes on with the oldest messages that are there."
     return GhcmError(message, code="GHCM-742", detail=detail, hint=hint)
+
+
+def gone_from(topic: str, partition: int, offset: int, detail: str) -> GhcmError:
+    """A topic no longer holds the messages of a partition that begin with an offset."""
+    return gone(f'the messages of topic "{topic}", partition {partition}, from offset {offset} on are gone', detail)
+
+
+def matched(pattern: str, topics: Iterable[str]) -> list[str]:
+    """Those that a pattern means: it matches their names as a whole, and they are none of Kafka's own."""
+    return [each for each in topics if not each.startswith("__") and re.fullmatch(pattern, each)]
+
+
+def unmatched(pattern: str, brokers: str) -> GhcmError:
+    """There is no topic that a pattern means."""
+    message = f'no topic in Kafka at {brokers} matches "{pattern}"'
+    detail = "Topics of Kafka itself, whose names begin with two underscores, are left out."
+    hint = "correct the pattern, or make the topic that it begins with; others are found as they come."
+    return GhcmError(message, code="GHCM-739", detail=detail, hint=hint)
+
+
+def started(
+    topic: str, offsets: Mapping[int, int], limits: Mapping[int, tuple[int, int]]
+) -> tuple[dict[int, int], list[GhcmError]]:
+    """The `offsets` with which partitions of a topic can begin, and what is wrong with the others. `limits`: by
+    partition the oldest that there is, and the one behind the newest.
+    """
+    found: dict[int, int] = {}
+    errors: list[GhcmError] = []
+    for partition, offset in offsets.items():
+        if partition not in limits:
+            message = f'topic "{topic}" has no partition {partition}, where reading is to begin'
+            errors.append(gone(message, ""))
+            continue
+        low, high = limits[partition]
+        if low <= offset <= high:
+            found[partition] = offset
+        else:
+            why = OLD if offset < low else "None came so far."
+            errors.append(gone_from(topic, partition, offset, f"It holds offsets {low} to {high}. {why}"))
+    return found, errors

@@ -50,8 +50,9 @@ def _sql(scope: Scope, task: Task, asked: SqlQuery) -> str:
 def _kafka(scope: Scope, task: Task, asked: Kafka) -> str:
     """The call that reads what topics hold."""
     format_, step = asked.format, scope.step(task.collection.element)
-    topics = quote(asked.topic)
+    topics = f"{quote(asked.pattern)}, pattern=True" if asked.pattern else quote(asked.topic)
     topics += f", start_us={asked.start_us}" if asked.start_us is not None else ""
+    topics += f", offsets={python_text(dict(asked.offsets))}" if asked.offsets else ""
     topics += f", lost={quote(asked.lost)}" if asked.lost != "fail" else ""
     options = f", format={quote(format_.name)}" if format_.name != "json" else ""
     options += f", separator={quote(format_.separator)}" if format_.separator != "," else ""

@@ -98,10 +98,6 @@ def _endless(connector: Connector) -> str:
 def _not_yet(connector: Connector) -> str:
     """What a job cannot read so far; empty where there is nothing."""
     match connector:
-        case Kafka(pattern=str(pattern)) if pattern:
-            return "reads all topics that match a pattern"
-        case Kafka(offsets=offsets) if offsets:
-            return "begins at offsets"
         case Kafka(format=Format(name="avro")):
             return 'reads messages as "avro"'
         case _:  # there is no other of which it reads a part

@@ -5,7 +5,6 @@ and decodes it by partition in whole blocks.
 from __future__ import annotations
 
 import logging
-import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -25,7 +24,7 @@ from ghcm.runtime.formats.messages import Block, Messages
 from ghcm.runtime.pubsub.kafka_connection import Kafka as Settings
 from ghcm.runtime.pubsub.kafka_data import UNKNOWN, client_options, explained, passes
 from ghcm.spg.connectors import Kafka
-from ghcm.topics import gone
+from ghcm.topics import OLD, PASSED_OVER, gone, gone_from, matched, started, unmatched
 
 _log = logging.getLogger(__name__)
 
@@ -53,7 +52,6 @@ _PARTS: Mapping[str, Callable[[list[Message]], Iterable[object]]] = {
 }
 """What the client says of the parts of messages that fields may hold."""
 
-_OLD = "They were older than the topic keeps them."
 _LOST = (KafkaError._AUTO_OFFSET_RESET, KafkaError._LOG_TRUNCATION, KafkaError.OFFSET_OUT_OF_RANGE)
 
 
@@ -199,9 +197,9 @@ class Reading:
 
     def _partitions(self) -> list[Partition]:
         """Those that there are now. KafkaException where nobody tells, or there is no such topic."""
-        pattern = re.compile(self.connector.pattern) if self.connector.pattern else None
+        pattern = self.connector.pattern
         known = self._consumer.list_topics(self.connector.topic or None, timeout=min(_ANSWER_S, self.patience)).topics
-        topics = [each for name, each in known.items() if pattern is None or _matches(pattern, name)]
+        topics = [known[each] for each in (matched(pattern, known) if pattern else known)]
         for topic in topics:
             if topic.error is not None:
                 raise KafkaException(topic.error)
@@ -234,18 +232,11 @@ class Reading:
             return newest | {(each.topic, each.partition): each.offset for each in found if each.offset >= 0}
         if connector.start == "latest":
             return newest
-        started: dict[Partition, int] = {}
-        for number, offset in connector.offsets:
-            partition = connector.topic, number
-            if partition not in limits:
-                self._accept_loss(f'topic "{connector.topic}" has no partition {number}, where reading is to begin', "")
-                continue
-            low, high = limits[partition]
-            if low <= offset <= high:
-                started[partition] = offset
-            else:
-                self._miss(partition, offset, low, high, _OLD if offset < low else "None came so far.")
-        return started
+        topic, numbers = connector.topic, {number: each for (_, number), each in limits.items()}
+        offsets, errors = started(topic, dict(connector.offsets), numbers)
+        for error in errors:
+            self._accept_loss(error)
+        return {(topic, number): offset for number, offset in offsets.items()}
 
     def _watermarks(self, partition: Partition) -> tuple[int, int]:
         """The offset of the oldest message, and the one behind the newest."""
@@ -336,40 +327,34 @@ class Reading:
         except KafkaException:
             self._assign()  # it is told again
             return
-        self._miss(partition, at, low, high, _OLD if at < low else "It was cut, or deleted and made anew.")
+        why = OLD if at < low else "It was cut, or deleted and made anew."
+        self._accept_loss(gone_from(*partition, at, f"It holds offsets {low} to {high}. {why}"))
         if partition in self._ends:
             self._ends[partition] = max(low, min(high, self._ends[partition]))
             self.put(Found({}, {partition: self._ends[partition]}))
         self._reached(partition, low)
         self._assign()
 
-    def _miss(self, partition: Partition, at: int, low: int, high: int, why: str) -> None:
-        topic, number = partition
-        message = f'the messages of topic "{topic}", partition {number}, from offset {at} on are gone'
-        self._accept_loss(message, f"It holds offsets {low} to {high}. {why}")
-
     def _without(self, partitions: set[Partition]) -> None:
         """These are no longer there; should they come again, they are new."""
         for topic, lost in groupby(sorted(partitions), itemgetter(0)):
             numbers = ", ".join(str(number) for _, number in lost)
-            self._accept_loss(f'topic "{topic}" no longer has partitions {numbers}', "It was deleted or made anew.")
+            message = f'topic "{topic}" no longer has partitions {numbers}'
+            self._accept_loss(gone(message, "It was deleted or made anew."))
         for partition in partitions:
             del self._next[partition]
             self._ends.pop(partition, None)
         self.put(Found({}, {}, frozenset(partitions)))
 
-    def _accept_loss(self, message: str, detail: str) -> None:
+    def _accept_loss(self, error: GhcmError) -> None:
         if self.connector.lost == "fail":
-            raise gone(message, detail)
-        _log.warning("%s: reading goes on with the oldest that are there. %s", message, detail)
+            raise error
+        _log.warning(PASSED_OVER, error.message, error.detail)
 
     def _explained(self, error: KafkaError) -> GhcmError:
         if not self.connector.pattern or error.code() not in UNKNOWN:
             return explained(self.settings, error, self.connector.topic or self.connector.pattern)
-        message = f'no topic in Kafka at {self.settings.bootstrap} matches "{self.connector.pattern}"'
-        detail = "Topics of Kafka itself, whose names begin with two underscores, are left out."
-        hint = "correct the pattern, or make the topic that it begins with; others are found as they come."
-        return GhcmError(message, code="GHCM-739", detail=detail, hint=hint)
+        return unmatched(self.connector.pattern, self.settings.bootstrap)
 
     # --- connections -------------------------------------------------------------------------------------------------
 
@@ -390,10 +375,6 @@ class Reading:
     def _check(self) -> None:
         if self._refusal is not None:
             raise KafkaException(self._refusal)
-
-
-def _matches(pattern: re.Pattern[str], topic: str) -> bool:
-    return not topic.startswith("__") and pattern.fullmatch(topic) is not None
 
 
 def _error(exception: KafkaException) -> KafkaError:

@@ -16,10 +16,11 @@ from confluent_kafka import Producer, TopicPartition
 from pyspark.sql import SparkSession
 
 from ghcm import driver as compiler
-from ghcm.codegen.spark.library.job import Job, Refused, Step
+from ghcm.codegen.spark.library.job import Job, Refused, Step, refusal
 from ghcm.codegen.spark.library.running import refused
 from ghcm.codegen.spark.library.topics import Topics, know_package, read_kafka
 from ghcm.codegen.spark.library.types import INT, record
+from ghcm.errors import GhcmError
 from ghcm.formats.messages import Message
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.data.columns import Row
@@ -37,6 +38,8 @@ from ghcm.spg import reference
 from ghcm.spg.connectors import Connector, Format, Kafka, Memory
 from ghcm.spg.graph import Program
 from ghcm.spg.ops import Source
+from ghcm.topics import unmatched
+from ghcm.types import Field, Int, Struct
 from ghcm.values import encode
 from tests.conformance.compare import differences
 from tests.conformance.spark_runs import run_on_spark
@@ -49,6 +52,7 @@ from tests.unit.runtime.formats.decoding import drain
 
 pytestmark = [pytest.mark.slow, pytest.mark.system]
 
+ROW = Struct((Field("n", Int()),))
 STEP = Step("rows", "p.istream:1:1", record(n=INT))
 
 
@@ -129,7 +133,9 @@ def test_messages_are_read_as_the_native_engine_does(spark: SparkSession, tmp_pa
     letters: list[tuple[str, str, str]] = []
     for task in program.unit("u").tasks:
         if isinstance(task.op, Source) and isinstance(task.op.connector, Kafka):
-            connector = topics[task.id] = replace(task.op.connector, topic=new_topic(*SENT[task.id]))
+            topic = new_topic(*SENT[task.id])
+            at = {"pattern": topic[:-1] + "."} if task.op.connector.pattern else {"topic": topic}
+            connector = topics[task.id] = replace(task.op.connector, **at)  # type: ignore[arg-type]
             native[f"{task.id}_out"], dead = drain(KafkaSource(connector, task.schema, task.id, kafka(), 30.0))
             letters += [(task.id, detail, text) for detail, text in dead]
     assert topics.keys() == SENT.keys()
@@ -181,6 +187,44 @@ def test_reading_begins_at_a_time(job: Job) -> None:
     assert numbers(job, topic, start_us=1_000_003_000) == [3]
     assert numbers(job, topic, start_us=1_000_004_000) == []
     assert numbers(job, topic, start_us=-5_000) == [0, 1, 2, 3]
+
+
+def test_topics_are_those_that_match_a_pattern(job: Job) -> None:
+    name = new_topic([])
+    for number, more in enumerate(("-a", "-ab")):
+        new_topic([b'{"n": %d}' % number], [b'{"n": %d}' % (number + 10)], name=name + more)
+    new_topic([b'{"n": 99}'], name=f"__{name}-a")
+    assert numbers(job, f"{name}-ab?", pattern=True) == [0, 1, 10, 11]
+    assert numbers(job, f"{name}-a", pattern=True) == [0, 10]
+    assert numbers(job, name, pattern=True) == []
+    with pytest.raises(Refused) as caught:
+        read_kafka(job, STEP, Topics(f"__{name}-a", pattern=True))
+    assert caught.value.parts == said(unmatched(f"__{name}-a", kafka().bootstrap))
+
+
+@pytest.mark.parametrize("offsets", [{0: 3, 1: 0}, {0: 5, 1: 1}, {0: 1}, {0: 6}, {7: 0, 1: 1}], ids=str)
+def test_reading_begins_at_offsets_as_on_the_native_engine(offsets: dict[int, int], job: Job) -> None:
+    topic = new_topic([b'{"n": %d}' % number for number in range(5)], [b'{"n": 8}', b'{"n": 9}'])
+    part = TopicPartition(topic, 0, 2)
+    admin(kafka().bootstrap).delete_records([part])[part].result(30)
+    for lost in ("fail", "earliest"):
+        connector = Kafka(topic, Format("json"), ends=True, lost=lost, offsets=tuple(offsets.items()))
+        source = KafkaSource(connector, ROW, "rows", kafka(), 30.0)
+        try:
+            expected: object = sorted(number for (number,) in drain(source)[0])  # type: ignore[type-var]
+        except GhcmError as error:
+            expected = said(error)
+            assert error.code == "GHCM-742"
+        try:
+            found: object = numbers(job, topic, offsets=offsets, lost=lost)
+        except Refused as error:
+            found = said(error)
+        assert found == expected
+
+
+def said(error: GhcmError | Refused) -> dict[str, str]:
+    """What users read of an error."""
+    return refusal(error).parts if isinstance(error, GhcmError) else error.parts
 
 
 def test_messages_of_transactions_count_once_they_are_committed(job: Job) -> None:

@@ -4,13 +4,14 @@ Which those are is asked once for a run: Spark would ask again for each of its j
 """
 
 import json
+import logging
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
@@ -23,7 +24,7 @@ from ghcm.codegen.spark.library.sql import fails, first, matching, named, quoted
 from ghcm.codegen.spark.library.types import columns_of, record_columns, record_type
 from ghcm.errors import GhcmError
 from ghcm.formats.csv_records import CsvRecords, csv_records
-from ghcm.topics import gone, no_kafka, trouble
+from ghcm.topics import PASSED_OVER, gone, gone_from, matched, no_kafka, started, trouble, unmatched
 from ghcm.types import Struct
 
 _PACKAGE = "org.apache.spark:spark-sql-kafka-0-10_2.13"
@@ -35,7 +36,12 @@ _AT_ONCE = 500_000
 """Messages of a partition that one task of Spark reads."""
 _PATIENCE_S = 30.0
 
+_log = logging.getLogger(__name__)
+
+_Parts: TypeAlias = dict[str, dict[int, tuple[int, int]]]
+"""By topic and partition what is to be read: from one offset to before another."""
 _NO_FIELDS: Mapping[str, str] = {}
+_NO_OFFSETS: Mapping[int, int] = {}
 _NO_VALUE = fails("`@none`", "bad_record", "the message has no value")
 _NOT_ONE = "the message is not one record"
 _BLANK = fails(matching("`@text`", r"\A[ \t\r\n]*\z"), "bad_record", _NOT_ONE)
@@ -54,12 +60,15 @@ _MESSAGE = (
 
 
 class Topics(NamedTuple):
-    """Which messages are read: those of a topic that are there now, from `start_us` on (microseconds since 1970; None:
-    the oldest). `lost`, as in `Kafka`, is about messages that go while others are read.
+    """Which messages are read: those that are there now of a topic, or with `pattern` of all whose names it matches as
+    a whole. They begin with those of `start_us` (microseconds since 1970; None: the oldest), or by partition with
+    `offsets`. `lost`, as in `Kafka`, is about messages that are not there, or go while others are read.
     """
 
     name: str
+    pattern: bool = False
     start_us: int | None = None
+    offsets: Mapping[int, int] = _NO_OFFSETS
     lost: str = "fail"
 
 
@@ -121,44 +130,76 @@ def _cells_text(struct: Struct, separator: str) -> Opening:
 
 def _messages(job: Job, step: Step, topics: Topics, *, headers: bool) -> DataFrame:
     """The messages as Spark's connector gives them, which stay the same however often they are read."""
-    topic, lost = topics.name, topics.lost
     options = _client_options(job)
     know_package(job, _PACKAGE, "org.apache.spark.sql.kafka010.KafkaSourceProvider")
-    with _explaining(options["bootstrap.servers"], topic):
-        parts = _parts(job, options, topic, topics.start_us)
-    job.topics[topic] = step, parts if lost == "fail" else {}
+    with _explaining(options["bootstrap.servers"], topics.name):
+        parts = _parts(job, options, topics)
+    fails_on_loss = topics.lost == "fail"
+    job.topics |= {topic: (step, each if fails_on_loss else {}) for topic, each in parts.items()}
     if not parts:
         return empty(job, _LOADED)
-    reader = job.spark.read.format("kafka").option("assign", json.dumps({topic: sorted(parts)}))
+    reader = job.spark.read.format("kafka")
+    reader = reader.option("assign", json.dumps({topic: sorted(each) for topic, each in parts.items()}))
     for name, index in (("startingOffsets", 0), ("endingOffsets", 1)):
-        reader = reader.option(name, json.dumps({topic: {each: part[index] for each, part in parts.items()}}))
-    reader = reader.option("failOnDataLoss", lost == "fail").option("maxRecordsPerPartition", _AT_ONCE)
+        offsets = {topic: {number: part[index] for number, part in each.items()} for topic, each in parts.items()}
+        reader = reader.option(name, json.dumps(offsets))
+    reader = reader.option("failOnDataLoss", fails_on_loss).option("maxRecordsPerPartition", _AT_ONCE)
     reader = reader.option("kafkaConsumer.pollTimeoutMs", options["default.api.timeout.ms"])
     reader = reader.option("includeHeaders", headers)
     return reader.options(**{f"kafka.{name}": value for name, value in options.items()}).load()
 
 
-def _parts(job: Job, options: dict[str, str], topic: str, start_us: int | None) -> dict[int, tuple[int, int]]:
-    """What is to be read of each partition that has messages: from one offset to before another."""
+def _parts(job: Job, options: dict[str, str], topics: Topics) -> _Parts:
+    """What is to be read of partitions that have messages. Refused where topics are not there, or messages of them."""
+    found: _Parts = {}
+    for topic, each in _limits(job, options, topics).items():
+        limits = _begun(topics, each) if topics.offsets else each
+        if parts := {number: (start, end) for number, (start, end) in limits.items() if 0 <= start < end}:
+            found[topic] = parts
+    return found
+
+
+def _limits(job: Job, options: dict[str, str], topics: Topics) -> _Parts:
+    """Of all partitions the offset of the oldest message, or of the first one of the time (-1: of none), and the one
+    behind the newest.
+    """
     java: Any = job.spark
     kafka = java._jvm.org.apache.kafka
     clients, specs = kafka.clients.admin, kafka.clients.admin.OffsetSpec
     committed = clients.ListOffsetsOptions(kafka.common.IsolationLevel.READ_COMMITTED)
+    first = specs.earliest() if topics.start_us is None else specs.forTimestamp(max(0, topics.start_us // 1000))
     admin = clients.Admin.create(options)
     try:
-        described = admin.describeTopics([topic]).allTopicNames().get().get(topic)
-        partitions = [kafka.common.TopicPartition(topic, each.partition()) for each in described.partitions()]
+        names = matched(topics.name, admin.listTopics().names().get()) if topics.pattern else [topics.name]
+        if not names:
+            raise refusal(unmatched(topics.name, options["bootstrap.servers"]))
+        known = admin.describeTopics(names).allTopicNames().get()
+        numbers = [(name, each.partition()) for name in names for each in known.get(name).partitions()]
+        partitions = [kafka.common.TopicPartition(*each) for each in numbers]
 
         def offsets(spec: Any) -> list[int]:
             found = admin.listOffsets(dict.fromkeys(partitions, spec), committed).all().get()
             return [found.get(each).offset() for each in partitions]
 
-        ends = offsets(specs.latest())
-        starts = offsets(specs.earliest() if start_us is None else specs.forTimestamp(max(0, start_us // 1000)))
+        ends, starts = offsets(specs.latest()), offsets(first)
     finally:
         admin.close()
-    parts = zip(partitions, starts, ends, strict=True)
-    return {each.partition(): (start, end) for each, start, end in parts if 0 <= start < end}
+    limits: _Parts = {name: {} for name in names}
+    for (name, number), start, end in zip(numbers, starts, ends, strict=True):
+        limits[name][number] = start, end
+    return limits
+
+
+def _begun(topics: Topics, limits: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
+    """The partitions of a topic, which begin with the offsets that are said. Refused where one is not there, unless the
+    oldest will do.
+    """
+    offsets, errors = started(topics.name, topics.offsets, limits)
+    for error in errors:
+        if topics.lost == "fail":
+            raise refusal(error)
+        _log.warning(PASSED_OVER, error.message, error.detail)
+    return limits | {number: (offset, limits[number][1]) for number, offset in offsets.items()}
 
 
 # --- the connector ---------------------------------------------------------------------------------------------------
@@ -288,12 +329,12 @@ def _look(job: Job, topic: str, parts: dict[int, tuple[int, int]]) -> None:
     """Refused where a topic cannot be asked, or no longer holds the messages that are to be read."""
     options = _client_options(job)
     with _explaining(options["bootstrap.servers"], topic):
-        there = _parts(job, options, topic, None)
+        there = _parts(job, options, Topics(topic)).get(topic, {})
     for partition, (start, _) in parts.items():
         low, high = there.get(partition, (start, start))
         if not low <= start < high:
-            message = f'the messages of topic "{topic}", partition {partition}, from offset {start} on are gone'
-            raise refusal(gone(message, f"It holds offsets {low} to {high}." if high > low else "It holds none now."))
+            detail = f"It holds offsets {low} to {high}." if high > low else "It holds none now."
+            raise refusal(gone_from(topic, partition, start, detail))
 
 
 def _explained(said: str, brokers: str, topic: str) -> GhcmError:

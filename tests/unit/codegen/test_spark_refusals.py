@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -48,17 +49,15 @@ def test_a_batch_unit_is_refused_what_spark_cannot(steps: str, code: str, said: 
     compile(path)
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [('pattern = "v.*"', "reads all topics that match a pattern"), ('"v", start = [(0, 7)]', "begins at offsets")],
-)
-def test_a_batch_unit_is_refused_what_spark_does_not_read_of_topics(options: str, said: str, tmp_path: Path) -> None:
+def test_a_batch_unit_is_refused_messages_in_avro(tmp_path: Path) -> None:
     path = tmp_path / "refused.istream"
+    fields = [{"name": "k", "type": "string"}]
+    (tmp_path / "k.avsc").write_text(json.dumps({"type": "record", "name": "R", "fields": fields}))
     path.write_text(
-        f'program refused\n\nrecord R {{ k: string }}\n\nsink out = files("out")\n\n'
-        f"batch u {{\n  kafka({options}, until = latest).as(R).to(out)\n}}\n"
+        'program refused\n\nrecord R { k: string }\n\nsink out = files("out")\n\n'
+        'batch u {\n  kafka("v", format = avro, schema = "k.avsc", until = latest).as(R).to(out)\n}\n'
     )
-    with pytest.raises(GhcmError, match=said) as caught:
+    with pytest.raises(GhcmError, match='reads messages as "avro"') as caught:
         compile(path)
     assert caught.value.code == "GHCM-520"
     path.write_text(path.read_text().replace("batch u", "stream u"))
