@@ -23,7 +23,11 @@ _WORDS = (
 )
 
 
-def format_python(text: str, width: int = 120, *, texts: bool = False) -> str:
+WIDTH = 120
+"""Columns of a line, as many as in the sources of GHCM."""
+
+
+def format_python(text: str, width: int = WIDTH, *, texts: bool = False) -> str:
     """The text with its long lines broken over several, where that can be done; with `texts`, long texts too."""
     lines = [piece for line in text.split("\n") for piece in _fit(line, width)]
     if texts:

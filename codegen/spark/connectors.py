@@ -1,5 +1,6 @@
 """What sources, reads, sinks, replies and publish policies become."""
 
+import json
 from dataclasses import replace
 
 from ghcm.codegen.spark.aggregates import RECORD, final_value, grouped_columns, read_columns
@@ -57,6 +58,9 @@ def _kafka(scope: Scope, task: Task, asked: Kafka) -> str:
     options = f", format={quote(format_.name)}" if format_.name != "json" else ""
     options += f", separator={quote(format_.separator)}" if format_.separator != "," else ""
     options += f", fields={python_text(dict(asked.fields))}" if asked.fields else ""
+    if asked.schema:
+        schema = python_text(json.loads(asked.schema))
+        options += f", avro=Avro({schema}{'' if asked.schema_id is None else f', {asked.schema_id}'})"
     return f"return read_kafka(job, {step}, Topics({topics}){scope.keeping()}{options})"
 
 

@@ -13,7 +13,6 @@ from ghcm.codegen.spark.packing import PACKAGE, library_zip
 from ghcm.spg.connectors import (
     Connector,
     Files,
-    Format,
     Generate,
     Kafka,
     Memory,
@@ -49,12 +48,8 @@ class Spark:
         """Any row or group operation; not every way in and out."""
         match task.op:
             case Source(connector=connector):
-                why = _endless(connector)
-                hint = 'make it a "stream" unit.'
-                if why:
-                    return Never(f'"{task.id}" {why}: no batch unit can', code="GHCM-521", hint=hint)
-                why = _not_yet(connector)
-                return NotYet(f'"{task.id}" {why}, which Spark cannot yet', code="GHCM-520", hint=hint) if why else YES
+                why, hint = _endless(connector), 'make it a "stream" unit.'
+                return Never(f'"{task.id}" {why}: no batch unit can', code="GHCM-521", hint=hint) if why else YES
             case ReadTable(task=table):
                 reason = f'"{task.id}" reads the table "{table}" in a batch unit, which Spark cannot yet'
                 return NotYet(reason, code="GHCM-520", hint="write the table to a sink and read that.")
@@ -93,15 +88,6 @@ def _endless(connector: Connector) -> str:
             return "reads from socket"
         case _:
             assert_never(connector)
-
-
-def _not_yet(connector: Connector) -> str:
-    """What a job cannot read so far; empty where there is nothing."""
-    match connector:
-        case Kafka(format=Format(name="avro")):
-            return 'reads messages as "avro"'
-        case _:  # there is no other of which it reads a part
-            return ""
 
 
 def _reads(sink: Sink) -> Support:

@@ -6,7 +6,7 @@ import keyword
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from ghcm.codegen.formatting import format_python
+from ghcm.codegen.formatting import WIDTH, format_python
 from ghcm.codegen.spark.expressions import Scope
 from ghcm.codegen.spark.packing import library_names
 from ghcm.codegen.spark.schemas import Schemas, record_text
@@ -87,7 +87,7 @@ def _imports(draft: str) -> str:
     for name in sorted(used & library_names().keys(), key=_import_order):
         modules.setdefault(library_names()[name], []).append(name)
     lines += [""] if lines and lines[-1] else []
-    lines += [f"from {module} import {_listed(names)}" for module, names in sorted(modules.items())]
+    lines += [_import(module, ", ".join(names)) for module, names in sorted(modules.items())]
     return "\n".join(lines) + "\n"
 
 
@@ -96,10 +96,10 @@ def _import_order(name: str) -> tuple[int, str]:
     return (0 if name.isupper() else 1 if name[0].isupper() else 2), name
 
 
-def _listed(names: list[str]) -> str:
-    """Names of an import, in brackets where that makes the statement shorter than a line of its own may be."""
-    plain = ", ".join(names)
-    return f"({plain})" if len(plain) > 80 else plain
+def _import(module: str, names: str) -> str:
+    """An import, with brackets where it is longer than a line may be."""
+    plain = f"from {module} import {names}"
+    return plain if len(plain) <= WIDTH else f"from {module} import ({names})"
 
 
 def _functions(program: Program, unit: Unit, schemas: Schemas) -> list[_Function]:

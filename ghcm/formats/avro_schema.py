@@ -123,6 +123,17 @@ def _takes_nothing(node: Node) -> bool:
     return node.kind == "null" or (node.kind == "fixed" and node.said["size"] == 0)
 
 
+def registry_head(schema_id: int | None) -> bytes:
+    """With what values begin that name their schema in a registry."""
+    return b"" if schema_id is None else b"\0" + schema_id.to_bytes(4, "big")
+
+
+def other_schema(value: bytes) -> str:
+    """Why a value is not of the schema of which it should be: it begins otherwise."""
+    number = f"schema {int.from_bytes(value[1:5], 'big')}" if value[:1] == b"\0" else "no schema"
+    return f"the value is of {number} of a registry"
+
+
 def conversions(schema: Node, element: Struct) -> Iterator[tuple[str | None, Convert | None] | str]:
     """Of each field of a record where it stands in that of a schema, None where it is missing and null, and what makes
     its values canonical, None where they are; or why the schema does not give it.

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import fastavro
 
-from ghcm.formats.avro_schema import conversions, read_schema
+from ghcm.formats.avro_schema import conversions, read_schema, registry_head
 from ghcm.types import Struct
 
 _read: Callable[[BytesIO, Any, None], list[dict[str, Any]]] = cast("Any", fastavro).schemaless_reader
@@ -29,7 +29,7 @@ class AvroValues:
     """
 
     def __init__(self, schema: str, schema_id: int | None, element: Struct) -> None:
-        self.head = b"" if schema_id is None else b"\0" + schema_id.to_bytes(4, "big")
+        self.head = registry_head(schema_id)
         """With what each value has to begin."""
         head = [{"name": "head", "type": {"type": "fixed", "name": "ghcm__head", "size": 5}}] if self.head else []
         mark = {"name": "mark", "type": {"type": "fixed", "name": "ghcm__mark", "size": len(_MARK)}}

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import polars as pl
 
+from ghcm.formats.avro_schema import other_schema
 from ghcm.formats.messages import value_of
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row, series
@@ -96,8 +97,7 @@ class Messages:
             if value is None:
                 yield index, "the message has no value"
             elif not value.startswith(head):
-                number = f"schema {int.from_bytes(value[1:5], 'big')}" if value[:1] == b"\0" else "no schema"
-                yield index, f"the value is of {number} of a registry"
+                yield index, other_schema(value)
 
     def _joined(self, batch: Batch, columns: Mapping[str, Sequence[object]]) -> Batch:
         """What values hold, with the columns beside."""

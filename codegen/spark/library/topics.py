@@ -23,6 +23,8 @@ from ghcm.codegen.spark.library.records import BROKEN, Decoded, Opening, json_te
 from ghcm.codegen.spark.library.sql import fails, first, matching, named, quoted
 from ghcm.codegen.spark.library.types import columns_of, record_columns, record_type
 from ghcm.errors import GhcmError
+from ghcm.formats.avro_schema import other_schema, registry_head
+from ghcm.formats.avro_values import record_reader
 from ghcm.formats.csv_records import CsvRecords, csv_records
 from ghcm.topics import PASSED_OVER, gone, gone_from, matched, no_kafka, started, trouble, unmatched
 from ghcm.types import Struct
@@ -72,6 +74,13 @@ class Topics(NamedTuple):
     lost: str = "fail"
 
 
+class Avro(NamedTuple):
+    """With which schema, as data of JSON, values were written, and its number in a registry, if they have that."""
+
+    schema: Mapping[str, Any]
+    schema_id: int | None = None
+
+
 def read_kafka(
     job: Job,
     step: Step,
@@ -81,6 +90,7 @@ def read_kafka(
     format: str = "json",
     separator: str = ",",
     fields: Mapping[str, str] = _NO_FIELDS,
+    avro: Avro | None = None,
 ) -> DataFrame:
     """The records of topics; what does not fit is a dead letter. `fields`: as in `Kafka`."""
     job.at = step
@@ -96,7 +106,11 @@ def read_kafka(
         errors.append(NOT_UTF8)
     elif not raw:
         struct = record_type(value)
-        rows = with_records(rows, value, json_text(struct) if format == "json" else _cells_text(struct, separator))
+        if avro is not None:
+            opening = _avro_value(struct, avro)
+        else:
+            opening = json_text(struct) if format == "json" else _cells_text(struct, separator)
+        rows = with_records(rows, value, opening)
         errors += [_BLANK if format == "json" else None, BROKEN]
     if error := first(*errors):
         rows = accepted(job, step, rows, error, ())
@@ -119,6 +133,25 @@ def _cells_text(struct: Struct, separator: str) -> Opening:
                 except ValueError as error:
                     found.append((None, str(error)))
             return found[0] if len(found) == 1 else (None, _NOT_ONE)
+
+        return found_in
+
+    return open_reader
+
+
+def _avro_value(struct: Struct, avro: Avro) -> Opening:
+    """The function that reads the record in a value."""
+
+    def open_reader() -> Callable[[bytes], Decoded]:
+        head, read = registry_head(avro.schema_id), record_reader(json.dumps(avro.schema), struct)
+
+        def found_in(message: bytes) -> Decoded:
+            if not message.startswith(head):
+                return None, other_schema(message)
+            try:
+                return read(message[len(head) :]), None
+            except ValueError as error:
+                return None, str(error)
 
         return found_in
 

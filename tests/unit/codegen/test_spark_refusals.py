@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -46,19 +45,4 @@ def test_a_batch_unit_is_refused_what_spark_cannot(steps: str, code: str, said: 
     assert place is not None and place.origin.line == 9
     assert place.text == f"  rows{steps}.to(out)"
     path.write_text(PROGRAM.format(kind="stream", steps=steps).replace("replace", "append"))
-    compile(path)
-
-
-def test_a_batch_unit_is_refused_messages_in_avro(tmp_path: Path) -> None:
-    path = tmp_path / "refused.istream"
-    fields = [{"name": "k", "type": "string"}]
-    (tmp_path / "k.avsc").write_text(json.dumps({"type": "record", "name": "R", "fields": fields}))
-    path.write_text(
-        'program refused\n\nrecord R { k: string }\n\nsink out = files("out")\n\n'
-        'batch u {\n  kafka("v", format = avro, schema = "k.avsc", until = latest).as(R).to(out)\n}\n'
-    )
-    with pytest.raises(GhcmError, match='reads messages as "avro"') as caught:
-        compile(path)
-    assert caught.value.code == "GHCM-520"
-    path.write_text(path.read_text().replace("batch u", "stream u"))
     compile(path)

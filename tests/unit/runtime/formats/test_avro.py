@@ -13,6 +13,7 @@ import fastavro
 import pytest
 
 from ghcm.formats.avro_schema import conversions, read_schema
+from ghcm.formats.avro_values import record_reader
 from ghcm.formats.messages import Message
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.formats.messages import Block, Messages
@@ -144,6 +145,22 @@ def test_values_are_those_of_the_reference(size: int, schema_id: int | None) -> 
         assert list(batch.rows()) == [each for each in found if not isinstance(each, Bad)]
         assert Batch.from_frame(element, batch.frame()).rows() == batch.rows()
         assert sorted(text for *_, text in letters) == sorted(each.text for each in found if isinstance(each, Bad))
+
+
+def test_values_are_read_alike_without_a_library() -> None:
+    connector, chance = Kafka("t", Format("avro"), schema=json.dumps(SCHEMA)), random.Random(3)
+    read = record_reader(json.dumps(SCHEMA), VISIT)
+    failed = 0
+    for _ in range(2000):
+        value = some_value(chance)
+        value = spoilt(chance, value) or b"" if chance.random() < 0.3 else value
+        (expected,) = records_of([Message(value)], "t/0", connector, VISIT)
+        try:
+            assert read(value) == expected
+        except ValueError:
+            failed += 1
+            assert isinstance(expected, Bad)
+    assert 300 < failed < 900
 
 
 def test_a_price_is_exact() -> None:
