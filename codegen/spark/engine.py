@@ -16,8 +16,6 @@ from ghcm.spg.connectors import (
     Generate,
     Kafka,
     Memory,
-    Mode,
-    Parquet,
     Socket,
     SourceConnector,
     SqlQuery,
@@ -27,7 +25,6 @@ from ghcm.spg.connectors import (
 from ghcm.spg.graph import Program, Sink, Task, Unit
 from ghcm.spg.ops import ArrivalTime, ReadSink, ReadTable, Source, To
 from ghcm.spg.sinks import SINKS, modes_of
-from ghcm.stores import scheme_of
 from ghcm.support import YES, Engine, Never, NotYet, Support
 
 
@@ -104,13 +101,7 @@ def _writes(sink: Sink) -> Support:
         return Never(f'the sink "{sink.name}" on {kind.capitalize()} needs a key', code="GHCM-524")
     if sink.mode not in modes_of(sink.connector):
         return Never(f'the sink "{sink.name}" holds files, which cannot be upserted', code="GHCM-524")
-    match sink.connector:
-        case Parquet(path=path, partition=(_, *_)) if scheme_of(path) is not None and sink.mode is not Mode.UPSERT:
-            hint = "leave the partition out, or write to a folder of this machine."
-            reason = f'Spark cannot divide the files of the sink "{sink.name}" in a store yet'
-            return NotYet(reason, code="GHCM-523", hint=hint)
-        case _:
-            return YES
+    return YES
 
 
 def _known(sink: Sink) -> bool:

@@ -9,13 +9,18 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from ghcm.language.parser import parse
+from ghcm.lowering import lower
 from ghcm.places import Remote
 from ghcm.runtime.sinks.sink import open_writer, read
 from ghcm.runtime.sources.table import TableSource
+from ghcm.source import Source
 from ghcm.spg.connectors import Table
+from ghcm.tables.delta import DeltaTable
 from ghcm.types import Field, Int, Struct
 from tests.conformance.spark_runs import run_on_spark
 from tests.conformance.test_delta_sources import compare, reading
+from tests.conformance.test_partitions import FIRST, TEXT, given, program_of, rows_in
 from tests.conformance.test_spark_places import ROWS, TYPES, program
 from tests.delta_logs import delete_rows
 from tests.object_store import ObjectStore
@@ -87,6 +92,24 @@ def test_tables_of_a_store_are_those_of_the_reference(spark: SparkSession, bucke
     expected = partitioned(bucket)
     rows = compare(spark, tmp_path, PARTITIONED, Table(f"{bucket}/t"))
     assert sorted(rows, key=repr) == sorted(expected, key=repr)
+
+
+def test_tables_are_divided_in_a_store_as_on_this_machine(spark: SparkSession, bucket: Remote, tmp_path: Path) -> None:
+    made = lower(parse(Source("divided.istream", TEXT.replace("KIND", "batch").replace("out/", f"{bucket}/"))))
+    given(tmp_path, FIRST)
+    for _ in range(2):
+        run_on_spark(spark, made, "u", tmp_path, call="first")
+    run_on_spark(spark, made, "copy", tmp_path, call="second")
+    for sink in ("kept", "latest", "again"):
+        assert rows_in(made, sink, tmp_path) == sorted(FIRST, key=repr)
+    run_on_spark(spark, program_of("batch"), "u", tmp_path, call="first")
+    here = DeltaTable(tmp_path / "out/kept").live()
+    there = DeltaTable(bucket / "kept").live()
+    assert [file.name.rpartition("/")[0] for file in there] == [file.name.rpartition("/")[0] for file in here]
+    given(tmp_path, [("ü" * 50, 20_455, 1, None, None)])
+    with pytest.raises(ValueError, match='a value of "host" is too long to divide a table'):
+        run_on_spark(spark, made, "u", tmp_path, call="third")
+    assert rows_in(made, "kept", tmp_path) == sorted(FIRST, key=repr)
 
 
 def test_deleted_rows_of_a_store(spark: SparkSession, bucket: Remote, tmp_path: Path) -> None:

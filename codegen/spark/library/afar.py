@@ -3,6 +3,8 @@
 import re
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -17,6 +19,7 @@ from ghcm.codegen.spark.library.types import columns_of, record_type
 from ghcm.places import Remote
 from ghcm.schemas.arrow import arrow_type
 from ghcm.stores import file_system
+from ghcm.tables.partitions import folder_of
 from ghcm.tables.versions import DataFile
 
 _ROWS = 8 * 1024
@@ -61,20 +64,25 @@ def parquet_rows(job: Job, folder: str, names: Sequence[str], schema: StructType
     return listed(job, names).mapInArrow(read, whole)
 
 
-def write_rows(rows: DataFrame, folder: Remote, element: Any, format: str, separator: str) -> list[DataFile]:
-    """Write rows as objects of a folder, one for each task that has some. What a task writes that is done again stays
-    without a name here, and goes with the folder.
+def write_rows(
+    rows: DataFrame, folder: Remote, element: Any, format: str, separator: str, partition: Sequence[str]
+) -> list[DataFile]:
+    """Write rows as objects of a folder, one for each task that has some, and for each combination of the values of a
+    `partition` in it. What a task writes that is done again stays without a name here, and goes with the folder.
     """
     head, names = "", columns_of(element).fieldNames()
     if format == "parquet":
-        fields = [(field.name, arrow_type(field.type, stored=True)) for field in record_type(element).fields]
-        given, fill = rows.selectExpr(*map(quoted, names)), _parquet(fields)
+        stored = {field.name: arrow_type(field.type, stored=True) for field in record_type(element).fields}
+        given = rows.selectExpr(*map(quoted, names))
+        if by := [*map(quoted, partition)]:
+            given = given.hint("rebalance", *by).sortWithinPartitions(*by)
+        fill = _parquet([(name, type_) for name, type_ in stored.items() if name not in partition])
     else:
         given = as_texts(rows, element, format)
         if format == "csv":
             head, given = f"{separator.join(names)}\n", given.selectExpr(csv_line(names, separator))
         fill = _lines(head.encode())
-    written = given.mapInArrow(_writer(folder.url, f".{format}", fill), "name string, rows long").collect()
+    written = given.mapInArrow(_writer(folder.url, f".{format}", fill, partition), "name string, rows long").collect()
     if format != "parquet" and not written:  # its name says that there is such a version
         (folder / f"part-0.{format}").write_bytes(head.encode())
         return [DataFile(f"part-0.{format}", 0)]
@@ -94,33 +102,56 @@ def csv_line(names: Sequence[str], separator: str) -> str:
 
 
 def _writer(
-    folder: str, ending: str, fill: Callable[[Any, Iterator[Any]], None]
+    folder: str, ending: str, fill: Callable[[Any, Iterator[Any]], None], partition: Sequence[str]
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     def write(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow
 
-        count, name = 0, f"part-{uuid.uuid4().hex}{ending}"
+        counts: dict[str, int] = {}
 
-        def counted(part: Any) -> Any:
-            nonlocal count
-            count += part.num_rows
-            return part
+        def counted(name: str, parts: Iterator[tuple[str, Any]]) -> Iterator[Any]:
+            for _, part in parts:
+                counts[name] = counts.get(name, 0) + part.num_rows
+                yield part
 
-        full = (counted(batch) for batch in batches if batch.num_rows)
-        first = next(full, None)
-        if first is None:
-            return
-
-        def every() -> Iterator[Any]:
-            yield first
-            yield from full
-
-        system, path = file_system(f"{folder}/{name}")
-        with refusing_table(folder, "write to"), system.open_output_stream(path, compression=None) as stream:
-            fill(stream, every())
-        yield pyarrow.record_batch([pyarrow.array([name]), pyarrow.array([count])], names=["name", "rows"])
+        with refusing_table(folder, "write to"):
+            for inside, parts in groupby(_divided(batches, partition), itemgetter(0)):
+                name = f"{inside}part-{uuid.uuid4().hex}{ending}"
+                system, path = file_system(f"{folder}/{name}")
+                with system.open_output_stream(path, compression=None) as stream:
+                    fill(stream, counted(name, parts))
+        names, rows = pyarrow.array([*counts], "string"), pyarrow.array([*counts.values()], "int64")
+        yield pyarrow.record_batch([names, rows], names=["name", "rows"])
 
     return write
+
+
+def _divided(batches: Iterator[Any], partition: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    """The folders in which rows belong, which have been sorted by the columns of the `partition`, and those rows
+    without these.
+    """
+    if not partition:
+        yield from (("", batch) for batch in filter(len, batches))
+        return
+    for batch in filter(len, batches):
+        changes = _changes([batch.column(name) for name in partition])
+        for start, end in pairwise([0, *changes, batch.num_rows]):
+            values = {name: batch.column(name)[start].as_py() for name in partition}
+            yield f"{folder_of(values)}/", batch.slice(start, end - start).drop_columns([*partition])
+
+
+def _changes(columns: Sequence[Any]) -> list[int]:
+    """The numbers of the rows that differ from those in front of them."""
+    from pyarrow import compute
+
+    functions: Any = compute
+    found = set[int]()
+    for column in columns:
+        one, next_ = column.slice(0, len(column) - 1), column.slice(1)
+        equal = functions.fill_null(functions.equal(one, next_), False)
+        same = functions.or_(equal, functions.and_(one.is_null(), next_.is_null()))
+        found.update(at + 1 for at in functions.indices_nonzero(functions.invert(same)).to_pylist())
+    return sorted(found)
 
 
 def _parquet(fields: Sequence[tuple[str, Any]]) -> Callable[[Any, Iterator[Any]], None]:

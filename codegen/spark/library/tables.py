@@ -75,11 +75,11 @@ def write_table(  # noqa: PLR0913  each says something else of the sink
         if done is None:
             job.progress(len(job.sinks) / (len(job.sinks) + 2), f"writing {sink}")
             with staged(folder, version) as staging:
+                by = () if mode == "upsert" else partition
                 if isinstance(staging, Remote):
                     target: Place = staging
-                    full = write_rows(rows, staging, element, format, separator)
+                    full = write_rows(rows, staging, element, format, separator, by)
                 else:
-                    by = () if mode == "upsert" else partition
                     target, full = write_here(rows, staging, element, format, separator, by)
                 done = table.publish(version, mode, target, full, f"{job.unit} on Spark")
             if isinstance(table, DeltaTable) and table.untidy:
