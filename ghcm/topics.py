@@ -23,6 +23,10 @@ _WORDS = {
         '{where} takes no message as large as one for "{topic}"',
         "raise max.message.bytes of the topic, or write smaller records; those of this version rest until then.",
     ),
+    "too large": (
+        '{where} takes no message as large as one for "{topic}"',
+        "raise max.message.bytes of the topic, or write smaller records.",
+    ),
     "away": ("{where} cannot be reached", "start it (ghcm services up starts one), or correct GHCM_KAFKA and [kafka]."),
     "refused": ('{where} refused a request for "{topic}"', "see the log of the broker."),
 }
@@ -36,7 +40,7 @@ def no_kafka() -> GhcmError:
 
 def trouble(why: str, brokers: str, topic: str, detail: str) -> GhcmError:
     """What the user of a topic reads of an error of Kafka. `why`: "missing", "user" (or password), "rights", "tls",
-    "large" (a message), "away", or "refused" for any other.
+    "large" (a message, which rests) or "too large" (one that does not), "away", or "refused" for any other.
     """
     message, hint = (text.format(where=f"Kafka at {brokers}", topic=topic) for text in _WORDS[why])
     return GhcmError(message, code="GHCM-739", detail=detail[:300], hint=hint)

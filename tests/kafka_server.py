@@ -9,13 +9,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Producer
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer
+from confluent_kafka import TopicPartition as Part
 from kafka import KafkaConsumer, TopicPartition
 
 from ghcm.formats.messages import Message
 from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka
 from ghcm.runtime.pubsub.services import service_addresses, start_services, stop_services
 
+Sent = tuple[int | None, bytes | None, bytes | None]
+"""Of a message the partition, where there is a key that says which, the key and the value."""
 _FOLDER = "PYTEST_SERVICES"
 
 
@@ -89,6 +92,26 @@ def records(topic: str, settings: Kafka | None = None) -> list[Any]:
         found += [record for records in consumer.poll(timeout_ms=1000).values() for record in records]
     consumer.close()
     return found
+
+
+def messages(*topics: str) -> list[list[Sent]]:
+    """All messages of each topic, in no order, however they are compressed."""
+    consumer: Any = Consumer({"bootstrap.servers": kafka().bootstrap, "group.id": "test", "enable.partition.eof": True})
+    found: dict[str, list[Sent]] = {topic: [] for topic in topics}
+    known = consumer.list_topics(timeout=30).topics
+    parts = [Part(topic, each, OFFSET_BEGINNING) for topic in topics for each in known[topic].partitions]
+    consumer.assign(parts)
+    ended = 0
+    while ended < len(parts):
+        for message in consumer.consume(1000, 1.0):
+            if message.error() is not None:
+                assert message.error().code() == KafkaError._PARTITION_EOF
+                ended += 1
+                continue
+            key = message.key()
+            found[message.topic()].append((None if key is None else message.partition(), key, message.value()))
+    consumer.close()
+    return [sorted(each, key=repr) for each in found.values()]
 
 
 def end_services() -> None:

@@ -113,8 +113,23 @@ def write_body(scope: Scope, op: To) -> list[str]:
             return [f"{call}, format={quote(format_.name)}, mode={mode}{separator})"]
         case Redis():
             return _redis(scope, sink, connector)
+        case Kafka():
+            return _topic(scope, sink, connector)
         case _:  # the engine does not take it
             raise ValueError(f"Spark does not support {op}")
+
+
+def _topic(scope: Scope, sink: Sink, topic: Kafka) -> list[str]:
+    """The statements that have rows sent."""
+    call = f"write_kafka(job, rows, {quote(sink.name)}, {quote(topic.topic)}, {scope.element(scope.takes.element)}"
+    format_, before = topic.format, list[str]()
+    if sink.key is not None:
+        value = scope.on_record(sink.key)
+        call += f", {sql_text(value.value)}, {scope.element(sink.key.body.type)}"
+        before = scope.passed(value)
+    call += f", format={quote(format_.name)}" if format_.name != "json" else ""
+    call += f", separator={quote(format_.separator)}" if format_.separator != "," else ""
+    return [*before, f"{call})"]
 
 
 def _redis(scope: Scope, sink: Sink, place: Redis) -> list[str]:

@@ -101,6 +101,10 @@ def _writes(sink: Sink) -> Support:
         return Never(f'the sink "{sink.name}" on {kind.capitalize()} needs a key', code="GHCM-524")
     if sink.mode not in modes_of(sink.connector):
         return Never(f'the sink "{sink.name}" holds files, which cannot be upserted', code="GHCM-524")
+    if isinstance(sink.connector, Kafka) and sink.connector.delivery == "exactly_once":
+        hint = "say delivery = at_least_once, or write it in a stream unit."
+        reason = f'Spark cannot write each record once to the topic of the sink "{sink.name}"'
+        return Never(reason, code="GHCM-523", hint=hint)
     return YES
 
 

@@ -57,7 +57,7 @@ def generate(program: Program, unit: Unit) -> str:
         "program": program.name,
         "unit": unit.name,
         "origin": str(unit.origin).replace("\\", "/"),
-        "topics": any(_reads_topic(task.op) for task in unit.tasks),
+        "topics": any(_has_topic(program, task.op) for task in unit.tasks),
         "body": "\n".join([*schemas.definitions(), *lines]),
         "arguments": f"{quote(program.name)}, {quote(unit.name)}, {parameters}, steps, __file__",
     }
@@ -65,8 +65,14 @@ def generate(program: Program, unit: Unit) -> str:
     return format_python(render("spark_job.py.j2", **values, imports=_imports(draft)), texts=True)
 
 
-def _reads_topic(op: Op) -> bool:
-    return isinstance(op, Source) and isinstance(op.connector, Kafka)
+def _has_topic(program: Program, op: Op) -> bool:
+    match op:
+        case Source(connector=Kafka()):
+            return True
+        case To(sink=name):
+            return isinstance(program.sink(name).connector, Kafka)
+        case _:  # no other speaks to servers of its own
+            return False
 
 
 def _known_functions(functions: list[_Function], schemas: Schemas) -> list[str]:

@@ -1,7 +1,8 @@
 """CSV as in RFC 4180 with a header line; fields by the header's names. A record may span lines."""
 
 import csv
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -76,3 +77,23 @@ class CsvRecords:
             self.begin(cells, file)
             return None
         return self.cells.row(cells, "the header")
+
+
+def line_writer(separator: str) -> Callable[[Iterable[str | None]], str]:
+    """The function that gives cells as a line, with quotes around those that need them: the csv module leaves a lone
+    carriage return without. Nothing stands for null, quotes around nothing for an empty text: this reader takes both
+    for null, others tell them apart.
+
+    >>> line_writer(",")(["a,b", None, ""])
+    '"a,b",,""'
+    """
+    find = re.compile("|".join(map(re.escape, (separator, '"', "\r", "\n")))).search
+
+    def cell(text: str) -> str:
+        return text if text and not find(text) else '"' + text.replace('"', '""') + '"'
+
+    def line(cells: Iterable[str | None]) -> str:
+        written = separator.join("" if text is None else cell(text) for text in cells)
+        return written or '""'  # an empty line would be no record
+
+    return line

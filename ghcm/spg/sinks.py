@@ -41,13 +41,7 @@ _NO_KEYS = "Files hold no keys by which a record could be found again."
 SINKS: Mapping[str, AsSink] = {
     "files": AsSink(Files, "path", (Mode.APPEND, Mode.REPLACE), why=_NO_KEYS, formats=("json", "csv"), locked=True),
     "kafka": AsSink(
-        Kafka,
-        "topic",
-        (Mode.APPEND,),
-        why="A topic only grows.",
-        formats=("json", "csv", "text"),
-        topic=True,
-        engines=(Engine.ROW, Engine.COLUMNAR),
+        Kafka, "topic", (Mode.APPEND,), why="A topic only grows.", formats=("json", "csv", "text"), topic=True
     ),
     "parquet": AsSink(
         lambda path, _: Parquet(path),

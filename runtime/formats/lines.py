@@ -6,7 +6,6 @@ text that `ghcm.values` gives; other columns value by value, and few rows row by
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
@@ -14,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 
 from ghcm import types
+from ghcm.formats.csv_records import line_writer
 from ghcm.runtime.data.columns import Row, columns_of, rows_of, values
 from ghcm.spg.connectors import Format
 from ghcm.types import Struct, Type, strip
@@ -111,33 +111,23 @@ class _Json:
 
 
 class _Csv:
-    """A line of cells as in RFC 4180, which is short: the csv module leaves a lone carriage return unquoted. Nothing
-    stands for null, quotes around nothing for an empty text: this reader takes both for null, others tell them apart.
-    """
+    """Lines as those of `line_writer`."""
 
     def __init__(self, columns: Struct, separator: str) -> None:
         self._columns = columns
         self._separator = separator
         self._special = [separator, '"', "\r", "\n"]
-        self._find = re.compile("|".join(map(re.escape, self._special))).search
+        self.line = line_writer(separator)
         self._writers = [cell_writer(field.type) for field in columns.fields]
 
     def __call__(self, rows: Rows) -> pl.Series:
         frame = framed(rows, self._columns)
         if not isinstance(frame, pl.DataFrame) or not self._columns.fields or not frame.height:
             written = (zip(self._writers, row, strict=True) for row in _rows(frame, self._columns))
-            return _series([self.line([write(value) for write, value in row]) for row in written])
+            return _series([self.line(write(value) for write, value in row) for row in written])
         texts = [self._quoted(cells(frame[field.name], field.type)) for field in self._columns.fields]
         lines = pl.select(pl.concat_str(*map(pl.lit, texts), separator=self._separator)).to_series()
         return lines.replace("", '""')
-
-    def line(self, row: Sequence[str | None]) -> str:
-        """One of these cells."""
-        line = self._separator.join("" if text is None else self._cell(text) for text in row)
-        return line or '""'  # an empty line would be no record
-
-    def _cell(self, text: str) -> str:
-        return text if text and not self._find(text) else _in_quotes(text)
 
     def _quoted(self, texts: pl.Series) -> pl.Series:
         needed = texts.str.contains_any(self._special) | (texts == "")
@@ -149,7 +139,7 @@ class _Csv:
 
 def header(columns: Struct, separator: str) -> str:
     """The line of CSV that names the columns."""
-    return _Csv(columns, separator).line(columns.names)
+    return line_writer(separator)(columns.names)
 
 
 def _texts(rows: Rows) -> pl.Series:
@@ -187,7 +177,3 @@ def _plain_texts(column: pl.Series, plain: Type) -> pl.Series | None:
 
 def _within(column: pl.Series, limits: tuple[int, int]) -> bool:
     return column.to_physical().is_between(*limits).all()
-
-
-def _in_quotes(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'

@@ -11,11 +11,13 @@ from typing import Any, cast
 
 import pytest
 from confluent_kafka import Producer, TopicPartition
+from kafka.admin import ACL, ACLOperation, ACLPermissionType, ResourcePattern, ResourceType
 from pyspark.sql import SparkSession
 
 from ghcm import driver as compiler
 from ghcm.codegen.spark.library.job import Job, Refused, Step, refusal
-from ghcm.codegen.spark.library.running import refused
+from ghcm.codegen.spark.library.running import SETTINGS, refused
+from ghcm.codegen.spark.library.topic_sinks import write_kafka
 from ghcm.codegen.spark.library.topics import Topics, know_package, read_kafka
 from ghcm.codegen.spark.library.types import INT, record
 from ghcm.errors import GhcmError
@@ -24,6 +26,7 @@ from ghcm.runtime.jobs.store import open_store
 from ghcm.runtime.pubsub.cache import Delivery, MessageCache
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State
+from ghcm.runtime.pubsub.kafka_connection import Brokers
 from ghcm.runtime.pubsub.kafka_connection import Kafka as Settings
 from ghcm.runtime.settings import load_settings
 from ghcm.runtime.sources.kafka import KafkaSource
@@ -255,6 +258,10 @@ listener.name.sasl_ssl.ssl.client.auth=required
 sasl.enabled.mechanisms=PLAIN
 listener.name.sasl_ssl.plain.sasl.jaas.config=\
 org.apache.kafka.common.security.plain.PlainLoginModule required user_me="my-\\\\"secret\\\\"";
+auto.create.topics.enable=false
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+super.users=User:ANONYMOUS
+allow.everyone.if.no.acl.found=true
 """
 
 
@@ -282,14 +289,36 @@ def test_passwords_and_certificates_are_taken_and_not_shown(
         "key_password": "key-secret",
     }
     with broker(tmp_path / "s", monkeypatch, _GUARDED.format(port=port, broker=both, client=own)) as plain:
+        with Brokers(Settings(bootstrap=plain), 30.0).admin() as operations:
+            operations.create_topics(
+                {"k": {"num_partitions": 1}, "read": {"num_partitions": 1}}, wait_for_metadata=True
+            )
+            of = ResourcePattern(ResourceType.TOPIC, "read")
+            operations.create_acls([ACL("User:me", "*", ACLOperation.READ, ACLPermissionType.ALLOW, of)])
         send("k", [b'{"n": 1}'], bootstrap=plain)
-        job.context["kafka"] = Settings.model_validate(given).said()
+        job.context |= {"kafka": Settings.model_validate(given).said(), "patience": 30.0}
         rows = read_kafka(job, STEP, Topics("k"))
         assert [row["n"] for row in rows.collect()] == [1]
         shown: Any = rows
         plans = shown._jdf.queryExecution().toString()
         assert "KafkaRelation" in plans
         assert "secret" not in plans
+        job.context["call"] = "c"
+        for name, value in SETTINGS.items():
+            job.spark.conf.set(name, value)
+        write_kafka(job, rows, "out", "k", record(n=INT))
+        job.later[0]()
+        assert numbers(job, "k") == [1, 1]
+        runs: Any = job.spark
+        listed = runs._jsparkSession.sharedState().statusStore().executionsList()
+        plans = "".join(listed.apply(each).physicalPlanDescription() for each in range(listed.size()))
+        assert "SaveIntoDataSourceCommand" in plans
+        assert "secret" not in plans
+        assert "PRIVATE KEY" not in plans
+        for topic, said in (("none", 'there is no topic "none"'), ("read", 'does not allow the use of "read"')):
+            with pytest.raises(Refused) as caught:
+                write_kafka(job, rows, "out", topic, record(n=INT))
+            assert said in caught.value.parts["message"]
         for wrong, said in (
             ({"password": "bad-one"}, "ends the connection of this user"),
             ({"ca_file": str(own)}, "cannot be spoken to by TLS"),

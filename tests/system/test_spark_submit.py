@@ -15,7 +15,7 @@ from ghcm import driver as compiler
 from ghcm.spg import reference
 from ghcm.spg.connectors import Kafka
 from ghcm.spg.ops import Source
-from tests.kafka_server import kafka, new_topic
+from tests.kafka_server import kafka, messages, new_topic
 from tests.system.elsewhere import Elsewhere, make_elsewhere
 
 pytestmark = [pytest.mark.slow, pytest.mark.system]
@@ -26,11 +26,14 @@ record Sale { shop: string, amount: int }
 record Told { shop: string, amount: int, ghcm: bool }
 
 sink totals = parquet("out/totals", mode = replace)
+sink sent   = kafka("sales.sent", key = t => t.key, delivery = at_least_once)
 
 responsive batch add_up(least: int = 0) {
   told = kafka("sales.submitted", until = latest).as(Sale)
   sales = files("sales.json", format = json).as(Sale).union(told).filter(s => 60 // s.amount >= least)
-  sales.map_to_pair(s => (s.shop, s.amount)).reduce_by_key((a, b) => a + b).to(totals)
+  sums = sales.map_to_pair(s => (s.shop, s.amount)).reduce_by_key((a, b) => a + b)
+  sums.to(totals)
+  sums.to(sent)
   sales.python("telling:tell"): Told.reply()
 }
 """
@@ -78,6 +81,7 @@ def submit(elsewhere: Elsewhere, job: Path, *words: str | Path) -> Any:
 def test_a_job_needs_no_ghcm_and_says_what_the_reference_says(elsewhere: Elsewhere, bundle: Path) -> None:
     assert elsewhere.cannot_import("ghcm")
     new_topic([TOLD], [], name="sales.submitted")
+    new_topic([], name="sales.sent")
     home, job = bundle.parent, bundle / "spark" / "add_up.py"
     options: list[str | Path] = [
         "--parameters",
@@ -90,14 +94,17 @@ def test_a_job_needs_no_ghcm_and_says_what_the_reference_says(elsewhere: Elsewhe
         "first",
     ]
     result = submit(elsewhere, job, *options)
-    assert result["sinks"] == {"totals": {"version": "first", "rows": 3}}
+    assert result["sinks"] == {"totals": {"version": "first", "rows": 3}, "sent": {"version": "first", "rows": 3}}
     assert sorted((row["shop"], row["amount"], row["ghcm"]) for row in result["reply"]) == [
         ("a", 3, False),
         ("a", 4, False),
         ("b", 5, False),
         ("é😀", 1, False),
     ]
-    assert totals(home) == [("a", 7), ("b", 5), ("é😀", 1)]
+    sums = [("a", 7), ("b", 5), ("é😀", 1)]
+    assert totals(home) == sums
+    sent = [(0, shop.encode(), f'{{"key":"{shop}","value":{amount}}}'.encode()) for shop, amount in sums]
+    assert messages("sales.sent") == [sorted(sent, key=repr)]
     letters = [json.loads(line) for path in (home / "dead").glob("part-*") for line in path.read_text().splitlines()]
     program = compiler.check(home / "sales.istream")
     (told,) = (

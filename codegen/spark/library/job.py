@@ -107,6 +107,8 @@ class Job:
         default_factory=dict[str, tuple[Step, dict[int, tuple[int, int]]]]
     )
     """The topics that are read, by whom, and from which offset to before which of partitions that must keep these."""
+    later: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
+    """What is done when all rows of the run are made, as it cannot be taken back."""
 
     def progress(self, share: float, doing: str) -> None:
         """Tell whoever listens how far the run is."""

@@ -36,13 +36,14 @@ SETTINGS = {
     "spark.sql.files.maxPartitionBytes": "134217728",
     "spark.sql.files.openCostInBytes": "134217728",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.redaction.options.regex": "(?i)url|sasl|ssl",
     "spark.sql.optimizer.excludedRules": ",".join(
         f"org.apache.spark.sql.catalyst.optimizer.{rule}" for rule in ("PropagateEmptyRelation", "PruneFilters")
     ),
     "spark.sql.adaptive.optimizer.excludedRules": "org.apache.spark.sql.execution.adaptive.AQEPropagateEmptyRelation",
 }
-"""What steps count on: failing expressions give null, every file is read in pieces that are known, and counts of
-failing records are not dropped with what they make empty.
+"""What steps count on: failing expressions give null, every file is read in pieces that are known, no plan shows
+passwords and keys of writers, and counts of failing records are not dropped with what they make empty.
 """
 
 
@@ -208,9 +209,11 @@ def plain_literal(value: Any, type_: DataType) -> str:
 
 
 def end(job: Job) -> dict[str, Any]:
-    """Write what failed, give back what was held, and say what was done."""
+    """Write what failed, do what was left to the end, give back what was held, and say what was done."""
     try:
         dead = write_letters(job)
+        for do in job.later:
+            do()
     finally:
         release(job)
     rows = sum(sink["rows"] for sink in job.sinks.values()) + len(job.replied or ())

@@ -37,8 +37,14 @@ def as_texts(rows: DataFrame, element: T.DataType, format: str) -> DataFrame:
         return in_python(rows, element, format)  # Java writes other digits, and more of them
     if format == "csv":
         return rows.selectExpr(*(named(csv_text(quoted(each.name), each.dataType), each.name) for each in type_.fields))
+    return rows.selectExpr(json_line(element))
+
+
+def json_line(element: T.DataType) -> str:
+    """A row as a line of JSON, where Spark writes all of it as we do."""
+    type_ = columns_of(element)
     value = whole_record(type_)
-    return rows.selectExpr(own_json(value, type_) if has_cases(type_) else json_sql(json_form(value, type_)))
+    return own_json(value, type_) if has_cases(type_) else json_sql(json_form(value, type_))
 
 
 def in_python(rows: DataFrame, element: T.DataType, format: str) -> DataFrame:
@@ -65,6 +71,12 @@ def in_python(rows: DataFrame, element: T.DataType, format: str) -> DataFrame:
 def json_sql(value: str) -> str:
     """A list, map or struct as JSON text, with all fields."""
     return f"to_json({value}, map('ignoreNullFields', 'false', 'timestampFormat', {text(MOMENT)}))"
+
+
+def json_value(value: str, type_: T.DataType) -> str:
+    """The JSON text of any value, null too."""
+    whole, each = json_sql(f"named_struct('v', {json_form(value, type_)})"), variable()
+    return f"transform(array({whole}), {each} -> substring({each}, 6, length({each}) - 6))[0]"
 
 
 def json_form(value: str, type_: T.DataType) -> str:
@@ -106,8 +118,7 @@ def own_json(value: str, type_: T.DataType) -> str:
             fields = ", ".join(own_field(value, part, type_) for part in type_.fields)
             held = f"concat({text('{')}, concat_ws(',', {fields}), {text('}')})"
         case _:
-            whole = json_sql(f"named_struct('v', {json_form(value, type_)})")
-            return f"transform(array({whole}), {each} -> substring({each}, 6, length({each}) - 6))[0]"
+            return json_value(value, type_)
     return f"if({value} IS NULL, 'null', {held})"
 
 

@@ -163,9 +163,9 @@ def _avro_value(struct: Struct, avro: Avro) -> Opening:
 
 def _messages(job: Job, step: Step, topics: Topics, *, headers: bool) -> DataFrame:
     """The messages as Spark's connector gives them, which stay the same however often they are read."""
-    options = _client_options(job)
-    know_package(job, _PACKAGE, "org.apache.spark.sql.kafka010.KafkaSourceProvider")
-    with _explaining(options["bootstrap.servers"], topics.name):
+    options = client_options(job)
+    know_kafka(job)
+    with explaining(options["bootstrap.servers"], topics.name):
         parts = _parts(job, options, topics)
     fails_on_loss = topics.lost == "fail"
     job.topics |= {topic: (step, each if fails_on_loss else {}) for topic, each in parts.items()}
@@ -240,6 +240,11 @@ def _begun(topics: Topics, limits: dict[int, tuple[int, int]]) -> dict[int, tupl
 _fetching = Lock()
 
 
+def know_kafka(job: Job) -> None:
+    """Have Spark know its connector for Kafka, as `know_package` does."""
+    know_package(job, _PACKAGE, "org.apache.spark.sql.kafka010.KafkaSourceProvider")
+
+
 def know_package(job: Job, package: str, provider: str) -> None:
     """Have Spark know what a package of its own provides: it was started with it, or its Ivy fetches it once and keeps
     it. Refused where that fails. This thread, with which Spark plans, sees it from now on.
@@ -264,7 +269,7 @@ def know_package(job: Job, package: str, provider: str) -> None:
         raise Refused("GHCM-749", f"Spark cannot fetch its package {package}", said[0], hint)
 
 
-def _client_options(job: Job) -> dict[str, str]:
+def client_options(job: Job) -> dict[str, str]:
     """What clients in Java are opened with. Passwords and keys stand in it as they are: Spark neither logs nor shows
     the options of readers. Refused where there are no brokers, or a file is missing.
     """
@@ -320,6 +325,7 @@ _EXCEPTIONS = {
     "user": "SaslAuthentication|UnsupportedSaslMechanism|IllegalSaslState",
     "rights": "(?:Topic|Group|Cluster)Authorization",
     "tls": "SslAuthentication|InvalidConfiguration",
+    "too large": "RecordTooLarge",
     "away": "Timeout|Disconnect|Network|BootstrapResolution",
 }
 """What exceptions of Kafka mean, by their names."""
@@ -328,14 +334,14 @@ _AWAY = "Cannot fetch record for offset|No resolvable bootstrap"
 
 
 @contextmanager
-def _explaining(brokers: str, topic: str) -> Generator[None]:
+def explaining(brokers: str, topic: str) -> Generator[None]:
     """What clients of Kafka say, as a job says it."""
     try:
         yield
     except Exception as error:
         if type(error).__name__ != "Py4JJavaError":
             raise
-        raise refusal(_explained(str(error), brokers, topic)) from None
+        raise refusal(kafka_trouble(str(error), brokers, topic)) from None
 
 
 def unreadable_topic(job: Job, error: Exception) -> dict[str, str] | None:
@@ -351,8 +357,8 @@ def unreadable_topic(job: Job, error: Exception) -> dict[str, str] | None:
             if re.search(_LOSS, said):
                 raise refusal(gone(f'messages of topic "{topic}" that were to be read are gone', _cause(said)))
             if re.search(rf"{_AWAY}|org[.]apache[.]kafka[.][\w.]+Exception", said):
-                brokers = _client_options(job)["bootstrap.servers"]
-                raise refusal(_explained(said, brokers, topic))
+                brokers = client_options(job)["bootstrap.servers"]
+                raise refusal(kafka_trouble(said, brokers, topic))
         except Refused as found:
             return {**found.parts, "task": step.task, "origin": step.origin}
     return None
@@ -360,8 +366,8 @@ def unreadable_topic(job: Job, error: Exception) -> dict[str, str] | None:
 
 def _look(job: Job, topic: str, parts: dict[int, tuple[int, int]]) -> None:
     """Refused where a topic cannot be asked, or no longer holds the messages that are to be read."""
-    options = _client_options(job)
-    with _explaining(options["bootstrap.servers"], topic):
+    options = client_options(job)
+    with explaining(options["bootstrap.servers"], topic):
         there = _parts(job, options, Topics(topic)).get(topic, {})
     for partition, (start, _) in parts.items():
         low, high = there.get(partition, (start, start))
@@ -370,7 +376,7 @@ def _look(job: Job, topic: str, parts: dict[int, tuple[int, int]]) -> None:
             raise refusal(gone_from(topic, partition, start, detail))
 
 
-def _explained(said: str, brokers: str, topic: str) -> GhcmError:
+def kafka_trouble(said: str, brokers: str, topic: str) -> GhcmError:
     """The error that an exception with all its causes means."""
     exceptions = {why: rf"org\.apache\.kafka\.[\w.]+\.(?:{names})Exception" for why, names in _EXCEPTIONS.items()}
     why = next((why for why, pattern in exceptions.items() if re.search(pattern, said)), "refused")

@@ -46,3 +46,15 @@ def test_a_batch_unit_is_refused_what_spark_cannot(steps: str, code: str, said: 
     assert place.text == f"  rows{steps}.to(out)"
     path.write_text(PROGRAM.format(kind="stream", steps=steps).replace("replace", "append"))
     compile(path)
+
+
+def test_a_batch_unit_is_refused_topics_exactly_once(tmp_path: Path) -> None:
+    path = tmp_path / "refused.istream"
+    text = PROGRAM.format(kind="batch", steps="").replace('files("out", format = json, mode = replace)', 'kafka("out")')
+    path.write_text(text)
+    with pytest.raises(GhcmError, match='each record once to the topic of the sink "out"') as caught:
+        compile(path)
+    assert caught.value.code == "GHCM-523"
+    assert "delivery = at_least_once" in caught.value.hint
+    path.write_text(text.replace('"out"', '"out", delivery = at_least_once'))
+    compile(path)
