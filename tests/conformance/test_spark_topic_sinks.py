@@ -124,6 +124,7 @@ sink kept = parquet("kept")
 batch u {
   rows = files("in.jsonl").as(R)
   rows.to(out)
+  rows.filter(r => r.n > 1).named("more").to(out)
   rows.to(kept)
 }
 """
@@ -133,7 +134,7 @@ LONG = Random(1).randbytes(20_000).hex()
 
 
 def run(spark: SparkSession, folder: Path, topic: str, **more: Any) -> Mapping[str, Any]:
-    """What comes of two records of which the second is long."""
+    """What comes of two records of which the second is long, and sent twice."""
     (folder / "in.jsonl").write_text(f'{{"n": 1, "t": ""}}\n{{"n": 2, "t": "{LONG}"}}\n')
     given = {"kafka": kafka().said(), "patience": 3.0, **more}
     return run_on_spark(spark, checked(SIMPLE.replace("TOPIC", topic)), "u", folder, **given).result
@@ -154,14 +155,14 @@ def test_nothing_is_sent_before_the_rest_is_done(spark: SparkSession, tmp_path: 
     assert messages(topic) == [[]]
     (tmp_path / "kept").unlink()
     for attempt in (1, 2):  # once more, as after a crash behind the sending
-        assert run(spark, tmp_path, topic, call="c1")["sinks"]["out"] == {"version": "c1", "rows": 2}
-        assert len(messages(topic)[0]) == 2 * attempt
+        assert run(spark, tmp_path, topic, call="c1")["sinks"]["out"] == {"version": "c1", "rows": 3}
+        assert len(messages(topic)[0]) == 3 * attempt
 
 
 def test_a_topic_that_brokers_make_is_made(spark: SparkSession, tmp_path: Path) -> None:
     topic = f"made-{tmp_path.name}-{new_topic([])}"
     run(spark, tmp_path, topic)
-    assert [json.loads(value or b"")["n"] for _, _, value in messages(topic)[0]] == [1, 2]
+    assert [json.loads(value or b"")["n"] for _, _, value in messages(topic)[0]] == [1, 2, 2]
 
 
 def test_a_message_that_is_too_large_is_refused(spark: SparkSession, tmp_path: Path) -> None:

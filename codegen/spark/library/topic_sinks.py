@@ -58,7 +58,8 @@ def write_kafka(  # noqa: PLR0913  each says something else of the sink
     find_topic(job, options, topic)
     job.progress(len(job.sinks) / (len(job.sinks) + 2), f"writing {sink}")
     made = job.keep(topic_messages(rows, element, key, key_type, format, separator))
-    job.sinks[sink] = {"version": job.context["call"], "rows": made.count()}
+    before = job.sinks.get(sink, {"rows": 0})["rows"]  # of another pipeline of the unit
+    job.sinks[sink] = {"version": job.context["call"], "rows": before + made.count()}
     job.later.append(lambda: send_messages(job, made, sink, topic))
 
 
