@@ -17,7 +17,7 @@ from ghcm.formats.messages import Message
 from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka
 from ghcm.runtime.pubsub.services import service_addresses, start_services, stop_services
 
-Sent = tuple[int | None, bytes | None, bytes | None]
+Sent = tuple[int | None, bytes | None, bytes | None, list[tuple[str, bytes | None]] | None]
 """Of a message the partition, where there is a key that says which, the key and the value."""
 _FOLDER = "PYTEST_SERVICES"
 
@@ -109,7 +109,9 @@ def messages(*topics: str) -> list[list[Sent]]:
                 ended += 1
                 continue
             key = message.key()
-            found[message.topic()].append((None if key is None else message.partition(), key, message.value()))
+            found[message.topic()].append(
+                (None if key is None else message.partition(), key, message.value(), message.headers())
+            )
     consumer.close()
     return [sorted(each, key=repr) for each in found.values()]
 

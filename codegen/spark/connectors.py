@@ -129,6 +129,7 @@ def _topic(scope: Scope, sink: Sink, topic: Kafka) -> list[str]:
         before = scope.passed(value)
     call += f", format={quote(format_.name)}" if format_.name != "json" else ""
     call += f", separator={quote(format_.separator)}" if format_.separator != "," else ""
+    call += "".join(f", headers={quote(name)}" for _, name in topic.fields)
     return [*before, f"{call})"]
 
 

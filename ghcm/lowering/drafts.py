@@ -108,7 +108,7 @@ Bound: TypeAlias = Flow | Raw
 class SinkDraft:
     """A declared sink before its writers are known. `element`: the type of the declared record, if there is one.
     The `key` of a form of Redis is its place; `score`: where that of a sorted set stands. `partition`: the columns that
-    divide the files of a table.
+    divide the files of a table; `headers`: the column that gives those of messages.
     """
 
     name: str
@@ -119,6 +119,7 @@ class SinkDraft:
     span: Span | None
     score: Span | None = None
     partition: ast.Expr | None = None
+    headers: ast.Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,9 @@ from ghcm.lowering.declarations.sinks import (
     check_addresses,
     check_names,
     check_text,
-    divided,
     key_of,
     sink_of,
+    with_columns,
 )
 from ghcm.lowering.declarations.units import lower_unit, parameters_of, signature_of
 from ghcm.lowering.drafts import Draft, Flow, RoundDrafts, Signature, SinkDraft, UnitDraft
@@ -189,9 +189,9 @@ class _Assembly:
             element = attempt(agreed, declared, writes, self.context)
             if element is not None:
                 check_names(declared, element, self.context)
-                check_text(declared, element, self.context)
                 key = key_of(declared, element, self.context)
-                connector = divided(declared, element, self.context)
+                connector = with_columns(declared, element, self.context)
+                check_text(declared, connector, element, self.context)
                 found.append(Sink(name, connector, declared.mode, key, element, origin_of(declared.span)))
         return tuple(found)
 

@@ -176,9 +176,10 @@ class Kafka:
     `start`: the "earliest" or "latest" records; those of `start_us` and later where that is said; the "earliest" but
     in partitions of which `offsets` say another. `ends`: with what is there at first. `lost`: "fail" where the next
     record is gone, or go on with the "earliest" there is. `fields`: which parts of messages are fields of the record,
-    each a word of `ghcm.formats.messages` and a name. `schema`: with which values were written in Avro, as JSON;
-    `schema_id`: what it is in a schema registry, where values have its header. `delivery`, as a sink: who reads what is
-    committed sees each record "exactly_once", or all see it "at_least_once".
+    each a word of `ghcm.formats.messages` and a name; as a sink, which column gives the "headers" of messages, whose
+    values lack it. `schema`: with which values were written in Avro, as JSON; `schema_id`: what it is in a schema
+    registry, where values have its header. `delivery`, as a sink: who reads what is committed sees each record
+    "exactly_once", or all see it "at_least_once".
     """
 
     word: ClassVar[str] = "kafka"

@@ -6,8 +6,9 @@ Reports broken laws as text for developers; mistakes of users are found and told
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
+from ghcm.formats.messages import field_problems
 from ghcm.reducers import Aggregate
-from ghcm.spg.connectors import Mode, Parquet
+from ghcm.spg.connectors import Kafka, Mode, Parquet
 from ghcm.spg.graph import Broadcast, Exchange, Forward, Global, Hash, Program, Rebalance, Sink, Task, Unit, step_unit
 from ghcm.spg.ops import Changes, Iterate, Op, Policy, Publish, ReadSink, ReadTable, Reply, To, Union
 from ghcm.spg.rules import Around, aggregate_problems, expr_problems, is_value, lambda_problems, task_problems
@@ -47,6 +48,8 @@ def _sink(sink: Sink) -> Iterator[str]:
         yield "it keeps records by key and has none"
     if isinstance(sink.connector, Parquet) and not {*sink.connector.partition} < {*sink.columns.names}:
         yield "its files are divided by columns that it does not have, or by all"
+    if isinstance(sink.connector, Kafka):
+        yield from field_problems(sink.connector.fields, sink.columns)
 
 
 def _unit(program: Program, unit: Unit) -> Iterator[str]:

@@ -7,6 +7,7 @@ it gives as a list for each message, are looked at one by one, as is a column in
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from operator import methodcaller
 from typing import Any, TypeAlias
 
 from ghcm.types import INT_MAX, Field, List, Map, String, Struct, Type, is_nullable, strip
@@ -96,3 +97,14 @@ def _header_value(type_: Type) -> Callable[[bytes | None], object]:
         return held.decode() if text and held is not None else held
 
     return read
+
+
+def header_writer(type_: Type) -> Callable[[Any], list[tuple[str, bytes | None]]]:
+    """The function that gives the headers of a message of a value that may hold them; none of null."""
+    pairs: Callable[[Any], Any] = methodcaller("items") if isinstance(strip(type_), Map) else iter
+
+    def write(value: Any) -> list[tuple[str, bytes | None]]:
+        given = () if value is None else pairs(value)
+        return [(name, held.encode() if isinstance(held, str) else held) for name, held in given]
+
+    return write

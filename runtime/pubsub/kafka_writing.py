@@ -7,20 +7,23 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import polars as pl
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from ghcm.runtime.pubsub.kafka_connection import Kafka as Settings
 from ghcm.runtime.pubsub.kafka_data import UNKNOWN, client_options, explained, heals, passes, says_why
+
+Headers: TypeAlias = list[tuple[str, bytes | None]]
+"""Those of a message, in order."""
 
 ANSWER_S = 15.0
 """How long an answer is waited for, or the next message to arrive, before another attempt."""
@@ -74,11 +77,19 @@ class TopicWriting:
         producer.poll(0)
         return self._heard is not None
 
-    def send(self, producer: Producer, keys: pl.Series, values: pl.Series) -> None:
+    def send(self, producer: Producer, keys: pl.Series, values: pl.Series, headers: Sequence[Headers] = ()) -> None:
         """Hand messages to the client: a loop of C, which now and then lets other threads run. It returns when there is
         room for more.
         """
-        sending = map(partial(producer.produce, self.name), values.to_list(), keys.to_list())
+        given = values.to_list(), keys.to_list()
+        sending: Iterator[None] = map(partial(producer.produce, self.name), *given)
+        if headers:
+
+            def produce(value: str, key: str | None, more: Headers) -> None:
+                producer.produce(self.name, value, key, headers=[*more])
+
+            sending = map(produce, *given, headers)
+            self._waiting += sum(len(name) + len(value or b"") for more in headers for name, value in more)
         for _ in range(0, len(values), _AT_ONCE):
             deque(islice(sending, _AT_ONCE), 0)
             producer.poll(0)

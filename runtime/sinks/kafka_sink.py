@@ -1,4 +1,4 @@
-"""Topics as sinks: a message for each row; a key is the text that it is, else JSON.
+"""Topics as sinks: a message for each row; a key is the text that it is, else JSON; a column may give the headers.
 
 Exactly once: the messages of a version rest in a file beside the snapshots, since no client can go on with a
 transaction that another has begun. A commit sends them in one transaction of Kafka, with the name of the version as the
@@ -26,12 +26,14 @@ import pyarrow as pa
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from ghcm.durable import sync
+from ghcm.formats.messages import value_of
 from ghcm.runtime.data.columns import rows_of
-from ghcm.runtime.formats.lines import Rows, cells, encoder, framed, json_texts
+from ghcm.runtime.formats.lines import Encode, Rows, cells, encoder, framed, json_texts
+from ghcm.runtime.formats.message_parts import header_writer
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import now_us
 from ghcm.runtime.pubsub.kafka_data import another_writes, client_options, passes
-from ghcm.runtime.pubsub.kafka_writing import ANSWER_S, TopicWriting, answered
+from ghcm.runtime.pubsub.kafka_writing import ANSWER_S, Headers, TopicWriting, answered
 from ghcm.runtime.sinks.backend import Commit, KeyOf, SinkWriter
 from ghcm.spg.connectors import Kafka
 from ghcm.spg.graph import Sink
@@ -40,17 +42,44 @@ from ghcm.tables.versions import safe_name
 from ghcm.types import Struct
 from ghcm.values import cell_writer, key_writer
 
-_STAGED = pa.schema([("key", pa.large_string()), ("value", pa.large_string())])
+_STAGED: Any = pa.schema([("key", pa.large_string()), ("value", pa.large_string())])
+_HEADERS: Any = pa.map_(pa.string(), pa.binary())
 _TRANSACTION_S = 600
 """A transaction that takes longer is ended by the brokers."""
 _FORGOTTEN_S = 24 * 3600
 
-_Encode: TypeAlias = Callable[[Rows], tuple[pl.Series, pl.Series]]
+_Texts: TypeAlias = Callable[[Rows], tuple[pl.Series, pl.Series]]
 """Keys and values of the messages of rows, as texts."""
+_Encode: TypeAlias = Callable[[Rows], tuple[pl.Series, pl.Series, list[Headers]]]
+"""The same, and the headers, if any message may have some."""
 
 
 def _encode(sink: Sink, key: KeyOf | None) -> _Encode:
-    values = encoder(cast("Kafka", sink.connector).format, sink.columns)
+    topic = cast("Kafka", sink.connector)
+    if not topic.fields:
+        texts = _texts(sink, key, encoder(topic.format, sink.columns))
+        return lambda rows: (*texts(rows), [])
+    [(_, name)] = topic.fields
+    column, rest = sink.columns.fields[sink.columns.index(name)], value_of(topic.fields, sink.columns)
+    write, headers = encoder(topic.format, rest), header_writer(column.type)
+
+    def without(rows: Rows) -> pl.Series:
+        if isinstance(rows, pl.DataFrame):
+            return write(rows.drop(name))
+        at = sink.columns.index(name)
+        return write([(*row[:at], *row[at + 1 :]) for row in rows])
+
+    texts = _texts(sink, key, without)
+
+    def encode(rows: Rows) -> tuple[pl.Series, pl.Series, list[Headers]]:
+        each = rows_of(rows.select(name), [(name, column.type)]) if isinstance(rows, pl.DataFrame) else rows
+        at = 0 if isinstance(rows, pl.DataFrame) else sink.columns.index(name)
+        return (*texts(rows), [headers(row[at]) for row in each])
+
+    return encode
+
+
+def _texts(sink: Sink, key: KeyOf | None, values: Encode) -> _Texts:
     if sink.key is None or key is None:
         return lambda rows: (pl.repeat(None, len(rows), dtype=pl.String, eager=True), values(rows))
     type_, names = sink.key.body.type, sink.key_columns
@@ -101,12 +130,16 @@ class TransactionalWriter:
 
     def write(self, rows: Rows) -> None:
         with self._writing():
-            keys, values = self._encode(rows)
-            if self._file is None:
-                self._file = pa.ipc.new_stream(str(self._open), _STAGED)
             arrow: Any = pa
+            keys, values, headers = self._encode(rows)
             columns: list[Any] = [texts.to_arrow(compat_level=pl.CompatLevel.oldest()) for texts in (keys, values)]
-            self._file.write_batch(arrow.record_batch(columns, schema=_STAGED))
+            schema = _STAGED
+            if headers:
+                columns.append(arrow.array(headers, _HEADERS))
+                schema = schema.append(arrow.field("headers", _HEADERS))
+            if self._file is None:
+                self._file = arrow.ipc.new_stream(str(self._open), schema)
+            self._file.write_batch(arrow.record_batch(columns, schema=schema))
         self._rows += len(rows)
 
     @property
@@ -210,7 +243,9 @@ class TransactionalWriter:
         with pa.memory_map(str(staged)) as file, pa.ipc.open_stream(file) as opened:
             batches: Any = opened
             for batch in batches:
-                self._topic.send(producer, *map(frames.from_arrow, batch.columns))
+                keys, values, *headers = batch.columns
+                given = headers[0].to_pylist() if headers else ()
+                self._topic.send(producer, frames.from_arrow(keys), frames.from_arrow(values), given)
                 rows += batch.num_rows
         self._topic.flush(producer)
         return rows

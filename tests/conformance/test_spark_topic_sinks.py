@@ -27,9 +27,11 @@ record Pair { a: string?, n: int }
 record One { x: int }
 record Two { n: int, t: string? }
 union Part by kind { One, Two }
+record Tag { name: string, value: bytes? }
 record R {
   s: string?, t: string, n: int, small: int32?, x: float?, ok: bool, at: timestamp?, day: date, took: duration
   exact: decimal(12, 3)?, raw: bytes, side: Side, tags: list<string?>, by: map<string, int>, pair: Pair?
+  said: map<string, string>, all: list<Tag>?
 }
 
 sink whole  = kafka("WHOLE", key = r => r.s, delivery = at_least_once)
@@ -40,6 +42,8 @@ sink slow   = kafka("SLOW", format = csv, key = r => r.took, delivery = at_least
 sink lines  = kafka("LINES", format = text, delivery = at_least_once)
 sink lists  = kafka("LISTS", key = r => r.pair, delivery = at_least_once)
 sink parts  = kafka("PARTS", key = p => p.kind, delivery = at_least_once)
+sink mapped = kafka("MAPPED", key = r => r.n, headers = r => r.said, delivery = at_least_once)
+sink named  = kafka("NAMED", format = csv, headers = r => r.all, delivery = at_least_once)
 
 KIND u {
   rows = files("in.jsonl").as(R)
@@ -53,9 +57,11 @@ KIND u {
   rows.map(r => r.t).to(lines)
   rows.map(r => { pair: r.pair, tags: r.tags }).to(lists)
   files("parts.jsonl").as(Part).to(parts)
+  rows.map(r => { n: r.n, said: r.said }).to(mapped)
+  rows.map(r => { x: r.x, all: r.all }).to(named)
 }
 """
-TOPICS = ("WHOLE", "FLOATS", "CELLS", "SINGLE", "SLOW", "LINES", "LISTS", "PARTS")
+TOPICS = ("WHOLE", "FLOATS", "CELLS", "SINGLE", "SLOW", "LINES", "LISTS", "PARTS", "MAPPED", "NAMED")
 TEXTS = [
     "",
     "a",
@@ -82,6 +88,7 @@ def given(folder: Path) -> Path:
             **{"at": f"2026-01-02T03:04:{number:02}.5Z" if number % 3 else None, "day": "2026-02-03"},
             **{"exact": f"{number}.5" if number % 3 else None, "raw": "AAEC", "side": ["left", "right"][number % 2]},
             **{"tags": [text, None], "by": {text: number}, "pair": {"a": text, "n": number} if number % 2 else None},
+            **{"said": {"a": text}, "all": [{"name": "a", "value": "AAEC"}, {"name": "a"}] if number % 2 else None},
         }
         for number, text in enumerate(TEXTS)
     ]
@@ -111,7 +118,8 @@ def test_messages_are_those_of_the_native_engine(spark: SparkSession, tmp_path: 
         assert there[name] == here[name]
         assert done.result["sinks"][name.lower()]["rows"] == len(here[name])
     assert len(here["WHOLE"]) == len(TEXTS)
-    assert here["LINES"] == sorted(((None, None, each.encode()) for each in TEXTS), key=repr)
+    assert here["LINES"] == sorted(((None, None, each.encode(), None) for each in TEXTS), key=repr)
+    assert [each[3] for each in here["NAMED"]].count([("a", b"\0\1\2"), ("a", None)]) == len(TEXTS) // 2
 
 
 SIMPLE = """program simple
@@ -162,7 +170,7 @@ def test_nothing_is_sent_before_the_rest_is_done(spark: SparkSession, tmp_path: 
 def test_a_topic_that_brokers_make_is_made(spark: SparkSession, tmp_path: Path) -> None:
     topic = f"made-{tmp_path.name}-{new_topic([])}"
     run(spark, tmp_path, topic)
-    assert [json.loads(value or b"")["n"] for _, _, value in messages(topic)[0]] == [1, 2, 2]
+    assert [json.loads(value or b"")["n"] for _, _, value, _ in messages(topic)[0]] == [1, 2, 2]
 
 
 def test_a_message_that_is_too_large_is_refused(spark: SparkSession, tmp_path: Path) -> None:

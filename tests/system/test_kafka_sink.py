@@ -24,6 +24,7 @@ from kafka.partitioner.default import murmur2
 
 from ghcm.errors import GhcmError
 from ghcm.expr import Call, Get, Lambda, MakeStruct, Var
+from ghcm.formats.messages import Message
 from ghcm.lowering.types import LINE
 from ghcm.runtime.data.columns import columns_of
 from ghcm.runtime.jobs.store import open_store
@@ -41,7 +42,7 @@ from ghcm.runtime.worker import may_pass
 from ghcm.source import Origin
 from ghcm.spg.connectors import Format, Kafka, Mode
 from ghcm.spg.graph import Sink
-from ghcm.types import Field, Float, Int, String, Struct, Timestamp
+from ghcm.types import Field, Float, Int, List, Nullable, String, Struct, Timestamp
 from tests.conformance.live_runs import Compiled, checked
 from tests.kafka_server import kafka, new_topic, quiet
 from tests.redis_server import connected
@@ -288,6 +289,33 @@ def test_from_topic_to_topic(delivery: str, tmp_path: Path) -> None:
         run.engine.wait()
         run.engine.check()
     assert sorted(seen(target)) == sorted((str(n), {"n": n}) for n in range(5000) if n % 3)
+
+
+@pytest.mark.parametrize("delivery", ["exactly_once", "at_least_once"])
+@pytest.mark.parametrize("tags", ["map<string, string?>", "list<Tag>?"])
+def test_headers_go_from_topic_to_topic(delivery: str, tags: str, tmp_path: Path) -> None:
+    headers: list[tuple[str, bytes | None]] = [("a", "ü".encode()), ("b", None), ("a", b"")][: 2 + tags.startswith("l")]
+    sent = [Message(b'{"n": %d}' % n, headers=tuple(headers) if n % 3 else ()) for n in range(600)]
+    source, target = new_topic(sent), new_topic([])
+    text = f"""program copying
+record Tag {{ name: string, text: string? }}
+record R {{ n: int, tags: {tags} }}
+sink out = kafka("{target}", key = r => r.n, headers = r => r.tags, delivery = {delivery})
+stream u {{
+  kafka("{source}", headers = tags, until = latest).as(R).to(out)
+}}
+"""
+    with KafkaRun(tmp_path, text, kafka()) as run:
+        run.engine.wait()
+        run.engine.check()
+    reading = Kafka(target, Format("json"), ends=True, fields=(("headers", "tags"),))
+    tag = Struct((Field("name", String()), Field("text", Nullable(String()))))
+    batches, dead = drain_batches(
+        KafkaSource(reading, Struct((Field("n", Int()), Field("tags", List(tag)))), "p", kafka(), 30.0)
+    )
+    said = [(name, value if value is None else value.decode()) for name, value in headers]
+    assert dead == []
+    assert sorted(row for batch in batches for row in batch.rows()) == [(n, said if n % 3 else []) for n in range(600)]
 
 
 def test_a_call_that_is_repeated_is_one_commit(tmp_path: Path) -> None:

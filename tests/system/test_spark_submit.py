@@ -103,7 +103,7 @@ def test_a_job_needs_no_ghcm_and_says_what_the_reference_says(elsewhere: Elsewhe
     ]
     sums = [("a", 7), ("b", 5), ("é😀", 1)]
     assert totals(home) == sums
-    sent = [(0, shop.encode(), f'{{"key":"{shop}","value":{amount}}}'.encode()) for shop, amount in sums]
+    sent = [(0, shop.encode(), f'{{"key":"{shop}","value":{amount}}}'.encode(), None) for shop, amount in sums]
     assert messages("sales.sent") == [sorted(sent, key=repr)]
     letters = [json.loads(line) for path in (home / "dead").glob("part-*") for line in path.read_text().splitlines()]
     program = compiler.check(home / "sales.istream")

@@ -1,4 +1,5 @@
-"""Keys, timestamps and headers of messages, and values as they are, as columns that Spark makes by itself.
+"""Keys, timestamps and headers of messages, and values as they are, as columns that Spark makes by itself; and headers
+of such columns.
 
 Which records fail, and what is said of them, is that of the native engine (`ghcm.runtime.formats.message_parts`).
 """
@@ -7,7 +8,7 @@ from collections.abc import Iterable
 
 from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructField, StructType
 
-from ghcm.codegen.spark.library.sql import fails, first, named, text, variable, when
+from ghcm.codegen.spark.library.sql import fails, first, named, quoted, text, variable, when
 
 _LOADED = {
     "key": "key",
@@ -52,6 +53,15 @@ def _headers(field: StructField) -> tuple[str, str | None]:
     )
     found = wrong and f"get(filter(transform(headers, {each} -> {wrong}), {error} -> {error} IS NOT NULL), 0)"
     return (f"map_from_entries({pairs})" if isinstance(field.dataType, MapType) else pairs), found
+
+
+def headers_of(field: StructField) -> str:
+    """The headers of messages that a column gives, as Spark's connector takes them."""
+    (name, value), *_ = _header_of(field.dataType)
+    each, column = variable(), quoted(field.name)
+    pairs = f"map_entries({column})" if isinstance(field.dataType, MapType) else column
+    pair = f"named_struct('key', {each}.{quoted(name)}, 'value', binary({each}.{quoted(value)}))"
+    return f"transform({pairs}, {each} -> {pair})"
 
 
 def _header_of(type_: DataType) -> tuple[list[str], DataType, bool]:

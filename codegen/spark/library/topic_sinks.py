@@ -3,13 +3,14 @@ none can be taken back. Keys and values are the texts that the native engine wri
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from ghcm.codegen.spark.library.job import Job, Written, refusal
+from ghcm.codegen.spark.library.message_parts import headers_of
 from ghcm.codegen.spark.library.sql import bound, matching, named, quoted, text, variable, when
 from ghcm.codegen.spark.library.texts import csv_text, json_line, json_value
 from ghcm.codegen.spark.library.topics import client_options, explaining, kafka_trouble, know_kafka
@@ -35,6 +36,7 @@ _WAITING = 64 << 20
 """Bytes of messages that a client holds; one that is larger is none."""
 _OF_A_MESSAGE = 100
 """Bytes that a message takes besides its key and its value."""
+_COLUMNS, _HEADERS = ["key", "value", "headers"], "array<struct<key: string, value: binary>>"
 
 
 def write_kafka(  # noqa: PLR0913  each says something else of the sink
@@ -48,16 +50,17 @@ def write_kafka(  # noqa: PLR0913  each says something else of the sink
     *,
     format: str = "json",
     separator: str = ",",
+    headers: str = "",
 ) -> None:
     """Have each row sent as a message when all else of the run is done; a run that fails on its way, or comes again,
-    sends them again.
+    sends them again. `headers`: the column that gives those of messages.
     """
     job.at = Written(sink, topic)
     options = client_options(job)
     know_kafka(job)
     find_topic(job, options, topic)
     job.progress(len(job.sinks) / (len(job.sinks) + 2), f"writing {sink}")
-    made = job.keep(topic_messages(rows, element, key, key_type, format, separator))
+    made = job.keep(topic_messages(rows, element, key, key_type, format, separator, headers))
     before = job.sinks.get(sink, {"rows": 0})["rows"]  # of another pipeline of the unit
     job.sinks[sink] = {"version": job.context["call"], "rows": before + made.count()}
     job.later.append(lambda: send_messages(job, made, sink, topic))
@@ -153,12 +156,17 @@ def unsent(job: Job, made: DataFrame, options: dict[str, str], topic: str) -> Gh
 
 
 def topic_messages(
-    rows: DataFrame, element: T.DataType, key: str, key_type: T.DataType, format: str, separator: str
+    rows: DataFrame, element: T.DataType, key: str, key_type: T.DataType, format: str, separator: str, headers: str
 ) -> DataFrame:
-    """The `key` and `value` of the message of each row."""
+    """The `key` and `value` of the message of each row, and its `headers` if these are asked for."""
+    more = list[str]()
+    if headers:
+        fields = columns_of(element).fields
+        more = [named(headers_of(field), "headers") for field in fields if field.name == headers]
+        element = T.StructType([field for field in fields if field.name != headers])
     held = [*parts(record_type(element)), *parts(type_of(key_type))]
     if any(isinstance(each, Float | Duration) for each in held):  # Java writes other digits
-        return messages_in_python(rows, element, key, key_type, format, separator)
+        return messages_in_python(rows, element, key, key_type, format, separator, more)
     columns, value = columns_of(element).fields, "`@value`"
     if format == "csv":
         texts = {f"@{number}": csv_text(quoted(each.name), each.dataType) for number, each in enumerate(columns)}
@@ -171,12 +179,18 @@ def topic_messages(
         texts, value = {"@value": json_line(element)}, small_escapes(value)
     texts["@key"] = keys_json(key, key_type) if has_columns(key_type) else csv_text(key, key_type)
     name = small_escapes("`@key`") if is_nested(key_type) else "`@key`"
-    made = rows.selectExpr(*(named(each, column) for column, each in texts.items()))
-    return made.selectExpr(named(name, "key"), named(value, "value"))
+    made = rows.selectExpr(*(named(each, column) for column, each in texts.items()), *more)
+    return made.selectExpr(named(name, "key"), named(value, "value"), *["headers"][: len(more)])
 
 
 def messages_in_python(
-    rows: DataFrame, element: T.DataType, key: str, key_type: T.DataType, format: str, separator: str
+    rows: DataFrame,
+    element: T.DataType,
+    key: str,
+    key_type: T.DataType,
+    format: str,
+    separator: str,
+    more: Sequence[str],
 ) -> DataFrame:
     """As `topic_messages`, of values that Python alone writes so."""
     record, type_ = record_type(element), type_of(key_type, nullable=not has_columns(key_type))
@@ -187,16 +201,16 @@ def messages_in_python(
         import pyarrow
 
         for batch in batches:
-            keys, values = (column.to_pylist(maps_as_pydicts="strict") for column in batch.columns)
+            keys, values = (column.to_pylist(maps_as_pydicts="strict") for column in batch.columns[:2])
             texts: list[list[str | None]] = [
                 [key_text(key_of(each)) for each in keys],
                 [value_text(row_of(each)) for each in values],
             ]
-            columns = [pyarrow.array(each, pyarrow.string()) for each in texts]
-            yield pyarrow.record_batch(columns, names=["key", "value"])
+            columns = [*(pyarrow.array(each, pyarrow.string()) for each in texts), *batch.columns[2:]]
+            yield pyarrow.record_batch(columns, names=_COLUMNS[: len(columns)])
 
-    taken = rows.selectExpr(named(plain(key, key_type), "@key"), named(plain_columns(element), "@row"))
-    return taken.mapInArrow(write, "key string, value string")
+    taken = rows.selectExpr(named(plain(key, key_type), "@key"), named(plain_columns(element), "@row"), *more)
+    return taken.mapInArrow(write, "key string, value string" + f", headers {_HEADERS}" * len(more))
 
 
 def value_writer(record: Struct, format: str, separator: str) -> Callable[[tuple[Any, ...]], str]:

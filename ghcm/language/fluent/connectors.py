@@ -39,7 +39,7 @@ def kafka(topic: str | None = None, **options: Any) -> Pipeline:
     (1, 900)]`), `until` ("latest": what is there now), `lost` ("fail", "earliest": what to do where the topic no longer
     holds what comes next); and, each the name of a field of the record that is to hold it, `key`, `timestamp`,
     `headers`, `origin` (the topic), `partition` and `offset`. Of a sink: `format` ("json", "csv", "text"), `key` (of
-    the messages), `delivery` ("exactly_once", "at_least_once") and `record`.
+    the messages), `headers` (the column that gives them), `delivery` ("exactly_once", "at_least_once") and `record`.
     """
     return start("kafka", () if topic is None else (topic,), options)
 

@@ -8,7 +8,8 @@ from typing import cast
 from ghcm import types
 from ghcm.codes import Code
 from ghcm.errors import Reported, attempt, sound, suggest
-from ghcm.expr import Lambda
+from ghcm.expr import Get, Lambda
+from ghcm.formats.messages import PARTS, value_of
 from ghcm.functions import comparable
 from ghcm.language import ast
 from ghcm.lowering.arguments import Given, match_arguments
@@ -37,7 +38,7 @@ def _arguments(word: str, sink: AsSink) -> tuple[Argument, ...]:
     return (
         *(Argument(name, "string") for name in (sink.argument, *sink.further)),
         *([formats] if len(sink.formats) > 1 else []),
-        *([_DELIVERY] if sink.topic else []),
+        *([_DELIVERY, Argument("headers", "lambda1", required=False, positional=False)] if sink.topic else []),
         Argument("mode", "name", required=False, positional=False, choices=_MODES),
         Argument("key", "lambda1", required=False, positional=False),
         *([Argument("partition", "lambda1", required=False, positional=False)] if word == "parquet" else []),
@@ -83,8 +84,9 @@ def sink_of(declaration: ast.SinkDecl, context: Context) -> SinkDraft:
         made = replace(made, delivery=given.choice("delivery", made.delivery))
     if made.address[0] == "files" and (why := no_place(name, WRITABLE, "written")) is not None:
         context.report(Code.NO_CONNECTOR, why[0], given.span(facts.argument), detail=why[1])
-    partition = given.expr("partition")
-    return SinkDraft(declaration.name.text, made, mode, key, element, declaration.name.span, partition=partition)
+    partition, headers = given.expr("partition"), given.expr("headers")
+    draft = SinkDraft(declaration.name.text, made, mode, key, element, declaration.name.span)
+    return replace(draft, partition=partition, headers=headers)
 
 
 def cache_of(declaration: ast.CacheDecl, context: Context) -> Cache:
@@ -153,31 +155,56 @@ def key_of(sink: SinkDraft, element: Type, context: Context) -> Lambda | None:
     return key
 
 
-def divided(sink: SinkDraft, element: Type, context: Context) -> Connector:
-    """The connector of a sink with the columns that divide its files."""
-    if sink.partition is None or not isinstance(sink.connector, Parquet):
-        return sink.connector
-    by = attempt(lambda_of, sink.partition, (element,), Scope(context), f'the partition of sink "{sink.name}"')
+def with_columns(sink: SinkDraft, element: Type, context: Context) -> Connector:
+    """The connector of a sink with the columns that divide its files, or hold the headers of its messages."""
+    match sink.connector:
+        case Parquet() as files if sink.partition is not None:
+            return _divided(sink, files, sink.partition, element, context)
+        case Kafka() as topic if sink.headers is not None:
+            return _with_headers(sink, topic, sink.headers, element, context)
+        case connector:
+            return connector
+
+
+def _with_headers(sink: SinkDraft, topic: Kafka, headers: ast.Expr, element: Type, context: Context) -> Connector:
+    of = attempt(lambda_of, headers, (element,), Scope(context), f'the headers of sink "{sink.name}"')
+    if of is None:
+        return topic
+    (record,), body, part = of.parameters, of.body, PARTS["headers"]
+    columns = Collection(Shape.STREAM, element, True).columns
+    message = f'the messages of sink "{sink.name}" cannot have these headers'
+    if not isinstance(body, Get) or body.of != record or not part.holds(strip(body.type)):
+        detail = f'Headers are a column as it stands, {part.types}, and this is "{body.type}".'
+        context.report(Code.BAD_PLACE, message, headers.span, detail=detail, hint="map(...) can add one.")
+        return topic
+    if len(columns.names) == 1:
+        detail = "A message has a value besides its headers, and there is no other column."
+        context.report(Code.BAD_PLACE, message, headers.span, detail=detail)
+    return replace(topic, fields=(("headers", body.field),))
+
+
+def _divided(sink: SinkDraft, files: Parquet, partition: ast.Expr, element: Type, context: Context) -> Connector:
+    by = attempt(lambda_of, partition, (element,), Scope(context), f'the partition of sink "{sink.name}"')
     if by is None:
-        return sink.connector
+        return files
     names, columns = key_columns(by), Collection(Shape.STREAM, element, True).columns
     fit = [field.name for field in columns.fields if isinstance(strip(field.type), _DIVIDING)]
     message = f'the files of sink "{sink.name}" cannot be divided so'
     if not names or not {*names} <= {*fit}:
         detail = "Files are divided by columns of texts, enums, whole numbers, dates and truth values, as they stand."
         hint = "map(...) can add one, a day and not a moment; several are one below the other: r => (r.day, r.host)."
-        context.report(Code.BAD_PLACE, message, sink.partition.span, detail=detail, hint=hint)
+        context.report(Code.BAD_PLACE, message, partition.span, detail=detail, hint=hint)
     elif len({*names}) < len(names) or len(names) == len(columns.names):
         detail = "Files hold the columns that do not divide them, and there is one at least; a column divides once."
-        context.report(Code.BAD_PLACE, message, sink.partition.span, detail=detail)
-    return replace(sink.connector, partition=names)
+        context.report(Code.BAD_PLACE, message, partition.span, detail=detail)
+    return replace(files, partition=names)
 
 
-def check_text(sink: SinkDraft, element: Type, context: Context) -> None:
+def check_text(sink: SinkDraft, connector: Connector, element: Type, context: Context) -> None:
     """Report records that are to be texts and are not."""
-    connector, columns = sink.connector, Collection(Shape.STREAM, element, True).columns
     if not isinstance(connector, Kafka) or connector.format.name != "text":
         return
+    columns = value_of(connector.fields, Collection(Shape.STREAM, element, True).columns)
     if [type(field.type) for field in columns.fields] != [String]:
         message = f'sink "{sink.name}" cannot write these records as text'
         detail = f'A message is the one text of a record, never null, and these are "{_spelt(element)}".'
