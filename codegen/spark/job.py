@@ -19,8 +19,8 @@ from ghcm.expr import fresh
 from ghcm.reducers import Aggregate
 from ghcm.source import SourceLine
 from ghcm.spg.connectors import Kafka
-from ghcm.spg.graph import Program, Task, Unit, entry_of, step_unit
-from ghcm.spg.ops import AggregateByKey, EventTime, Fused, Iterate, Join, Op, Publish, Reply, Source, To
+from ghcm.spg.graph import Forward, Input, Program, Task, Unit, entry_of, step_unit
+from ghcm.spg.ops import AggregateByKey, EventTime, Fused, Iterate, Join, Op, Publish, Reply, Source, To, Union
 from ghcm.spg.traits import TIME, WATERMARK, Time, traits_of
 from ghcm.types import Struct
 
@@ -46,7 +46,7 @@ class _Function:
 
 def generate(program: Program, unit: Unit) -> str:
     """The text of the Spark job of a batch unit. GhcmError where the unit does what Spark cannot do yet."""
-    schemas = Schemas(taken=_OWN | library_names().keys())
+    schemas, unit = Schemas(taken=_OWN | library_names().keys()), _with_one_writer_each(program, unit)
     functions = _functions(program, unit, schemas)
     parameters = record_text({each.name: schemas.parameter(each) for each in unit.parameters})
     known = _known_functions(functions, schemas)
@@ -63,6 +63,32 @@ def generate(program: Program, unit: Unit) -> str:
     }
     draft = render("spark_job.py.j2", **values, imports="")
     return format_python(render("spark_job.py.j2", **values, imports=_imports(draft)), texts=True)
+
+
+def _with_one_writer_each(program: Program, unit: Unit) -> Unit:
+    """A unit of the same meaning in which one task writes to each sink that has versions: a call is one of them.
+    GhcmError where pipelines give such a sink records of several types.
+    """
+    tasks = list(unit.tasks)
+    found: dict[str, list[Task]] = {}
+    for task in tasks:
+        if isinstance(task.op, To):
+            found.setdefault(task.op.sink, []).append(task)
+    for name, writers in found.items():
+        if len(writers) == 1 or isinstance(program.sink(name).connector, Kafka):
+            continue
+        given = [unit.task(each.inputs[0].producer).collection for each in writers]
+        if any(each.element != given[0].element for each in given):
+            reason = f'Spark cannot write records of several types to the sink "{name}" in one unit yet'
+            hint = "map(...) makes them alike: of the same fields, which may be null in all of them or in none."
+            raise GhcmError(reason, code="GHCM-523", hint=hint, place=SourceLine(writers[-1].origin))
+        first, last = writers[0], writers[-1]
+        together = Task(f"{first.id}/all", Union(), tuple(each.inputs[0] for each in writers), given[0], first.origin)
+        writer = replace(first, inputs=(Input(together.id, Forward()),))
+        at = tasks.index(last) + 1
+        tasks[at:at] = [together, writer]
+        tasks = [each for each in tasks if each not in writers]
+    return replace(unit, tasks=tuple(tasks))
 
 
 def _has_topic(program: Program, op: Op) -> bool:

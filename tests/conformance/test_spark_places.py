@@ -102,6 +102,30 @@ def test_a_repeated_call_writes_nothing_twice(spark: SparkSession, tmp_path: Pat
     assert list(read(made.sink("out"), connected(tmp_path))) == [(1,), (1,)]
 
 
+@pytest.mark.parametrize(
+    "connector",
+    [
+        'parquet("out", mode = append)',
+        'files("out", mode = replace)',
+        'parquet("out", mode = upsert, key = r => r.n)',
+        'redis("out", key = r => r.n)',
+    ],
+)
+def test_pipelines_that_write_to_one_sink_are_one_version(
+    connector: str, spark: SparkSession, tmp_path: Path, redis_server: RedisServer
+) -> None:
+    made = program(
+        tmp_path,
+        f"record R {{ n: int }}\nsink out = {connector}\nbatch u {{\n"
+        "  odd = memory([{ n: 1 }, { n: 2 }, { n: 3 }]).as(R).filter(r => r.n % 2 == 1)\n"
+        '  odd.to(out)\n  memory([{ n: 4 }, { n: 6 }]).as(R).named("even").to(out)\n}\n',
+    )
+    done = run_on_spark(spark, made, "u", tmp_path, redis=redis_server.url)
+    assert done.result["sinks"]["out"]["rows"] == 4
+    connections = Connections(tmp_path, redis_server.url)
+    assert sorted(read(made.sink("out"), connections)) == [(1,), (3,), (4,), (6,)]
+
+
 @pytest.mark.parametrize("mode", ["upsert", "replace"])
 def test_redis_holds_a_row_for_each_key(
     mode: str, spark: SparkSession, tmp_path: Path, redis_server: RedisServer

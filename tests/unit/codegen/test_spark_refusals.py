@@ -48,6 +48,18 @@ def test_a_batch_unit_is_refused_what_spark_cannot(steps: str, code: str, said: 
     compile(path)
 
 
+def test_pipelines_that_write_to_one_sink_have_one_type(tmp_path: Path) -> None:
+    path = tmp_path / "refused.istream"
+    other = '\n  rows.map(r => { n: if r.n > 7 then r.n else null, s: r.s }).named("other").to(out)'
+    path.write_text(
+        'program two\nrecord R { n: int, s: string }\nsink out = parquet("out")\nbatch u {\n'
+        f'  rows = files("in.json").as(R)\n  rows.to(out){other}\n}}\n'
+    )
+    with pytest.raises(GhcmError, match='records of several types to the sink "out"') as caught:
+        compile(path)
+    assert caught.value.code == "GHCM-523"
+
+
 def test_a_batch_unit_is_refused_topics_exactly_once(tmp_path: Path) -> None:
     path = tmp_path / "refused.istream"
     text = PROGRAM.format(kind="batch", steps="").replace('files("out", format = json, mode = replace)', 'kafka("out")')
