@@ -5,11 +5,10 @@ import logging
 import socket
 from pathlib import Path
 
-import uvicorn
-
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.settings import load_settings
 from ghcm.supervisor.app import Supervisor
+from ghcm.supervisor.server import server
 
 
 def main() -> None:
@@ -23,19 +22,10 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     settings = load_settings({"state": arguments.state})
     supervisor = Supervisor(StateDirectory(arguments.state), settings.redis, settings)
-    config = uvicorn.Config(
-        supervisor,
-        host=arguments.host,
-        port=arguments.port,
-        log_config=None,
-        access_log=False,
-        lifespan="on",
-        timeout_graceful_shutdown=5,
-    )
     # Not uvicorn's `fd`: it takes every descriptor for a Unix socket, so that Nagle's algorithm stays on and each
     # answer waits 40 ms for an acknowledgement.
     sockets = None if arguments.fd is None else [socket.socket(fileno=arguments.fd)]
-    uvicorn.Server(config).run(sockets)
+    server(supervisor, arguments.host, arguments.port).run(sockets)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from ghcm.runtime.jobs.calls import Call
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.supervisor import call_rows, chart_routes, documents, problems
 from ghcm.supervisor.call_service import CallService
+from ghcm.supervisor.callers import call_id, caller_of
 from ghcm.supervisor.catalogue import Catalogue, KnownUnit
 from ghcm.supervisor.charts.renderer import ChartRenderer
 from ghcm.supervisor.documents import CallDocument
@@ -26,7 +27,7 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {"model": CallDocument, "description": "The call in its final state; with its reply as `data`."},
     202: {"model": CallDocument, "description": "The call is accepted; `Location` is where it is."},
     404: PROBLEM | {"description": "There is no such program, unit or call."},
-    409: PROBLEM | {"description": "The id belongs to another call."},
+    409: PROBLEM | {"description": "The key belongs to another call, or the call has no data yet."},
     413: PROBLEM | {"description": "The request is too large: pass references, not data."},
     422: PROBLEM | {"description": "A parameter does not fit."},
     429: PROBLEM | {"description": "Too many calls wait or run."},
@@ -45,7 +46,7 @@ Key = Annotated[
     Header(
         alias="Idempotency-Key",
         pattern=r"^[A-Za-z0-9._:-]{1,64}$",
-        description="The id of the call; the same id is the same call.",
+        description="A name for the call, of the caller's own; the same name is the same call.",
     ),
 ]
 
@@ -96,7 +97,8 @@ def add_unit(app: FastAPI, calls: Calls, unit: KnownUnit) -> None:
     ) -> Response:
         values: dict[str, object] = parameters.model_dump(by_alias=True)
         job = calls.catalogue.programs[unit.program].job.id
-        call, _ = await calls.service.take(unit, values, id=idempotency_key, seconds=deadline, job=job)
+        id = None if idempotency_key is None else call_id(caller_of(request), idempotency_key)
+        call, _ = await calls.service.take(unit, values, id=id, seconds=deadline, job=job)
         return await calls.answer(call, wait)
 
     # The model is known only now, so it cannot stand in the annotation above.

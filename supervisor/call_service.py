@@ -176,7 +176,7 @@ def _same(known: Call, instruction: Instruction) -> Call:
     same = (known.program, known.unit) == (instruction.program, instruction.unit)
     if not same or dict(known.instruction.parameters) != dict(instruction.parameters):
         raise GhcmError(
-            f'the id "{instruction.id}" belongs to another call',
+            "this Idempotency-Key belongs to another call",
             code="GHCM-325",
             detail=f'It is of unit "{known.unit}" of program "{known.program}" with other parameters.',
             hint="give each call an Idempotency-Key of its own.",

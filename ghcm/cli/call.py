@@ -21,7 +21,10 @@ Arguments = Annotated[
 ]
 Wait = Annotated[bool, typer.Option("--wait", "-w", help="Wait for the answer and print it.")]
 Deadline = Annotated[float | None, typer.Option("--deadline", metavar="SECONDS", help="When the call expires.")]
-Id = Annotated[str | None, typer.Option("--id", metavar="ID", help="The id of the call; the same id is the same call.")]
+Id = Annotated[
+    str | None,
+    typer.Option("--id", metavar="ID", help="A name of your own for the call; the same name is the same call."),
+]
 
 _ROUND = 30
 _SHOWN = 1000

@@ -92,8 +92,8 @@ class CallReconciler:
         """Accept a call of the daemon's own and send it."""
 
         def send() -> None:
-            self.store.calls.accept(instruction)
-            self._send(program, instruction)
+            if self.store.calls.accept_own(instruction):
+                self._send(program, instruction)
 
         await self._in_thread(send)
 

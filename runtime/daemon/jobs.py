@@ -273,7 +273,8 @@ class Jobs:
         try:
             for unit in runner.batches:
                 id = own_call(runner.id, unit)
-                if not unit.responsive and self.store.calls.get(id) is None:
+                known = self.store.calls.get(id)
+                if not unit.responsive and (known is None or not known.own):
                     deadline = now_us() + _BATCH_SECONDS * 1_000_000
                     instruction = Instruction(id, runner.program.name, unit.name, deadline=deadline, publisher=DAEMON)
                     await self.calls.call(runner.program, instruction)

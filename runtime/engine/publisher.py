@@ -90,9 +90,9 @@ class Publisher:
             publisher=f"{services.program.name}.{self._unit}",
             versions=cast("Mapping[str, str]", document["versions"]),
         )
-        if services.accept is not None:
-            # Stored before it is sent, as every call, so that whoever waits for all calls knows of this one.
-            services.accept(instruction)
+        # Stored before it is sent, as every call, so that whoever waits for all calls knows of this one.
+        if services.accept is not None and not services.accept(instruction):
+            return document
         cache = self._cache(unit)
         if cache is not None:
             cache.send(instruction)

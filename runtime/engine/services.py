@@ -77,7 +77,7 @@ class Services:
     form: Form = "auto"
     commit_s: float = 1.0
     copy_table: CopyTable | None = None
-    accept: Callable[[Instruction], object] | None = None
+    accept: Callable[[Instruction], bool] | None = None
     """Notes in the call store a call that a policy is about to send."""
     now: Callable[[], int] = field(default_factory=lambda: Context().now)
     since: Since = field(default_factory=dict[str, Mapping[str, int]])

@@ -1,6 +1,7 @@
 """The calls: what was accepted, who runs it, and its one final answer."""
 
 import json
+import logging
 import sqlite3
 from collections.abc import Collection, Generator
 from contextlib import contextmanager
@@ -11,6 +12,8 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.database import Database
 from ghcm.runtime.pubsub import envelope
 from ghcm.runtime.pubsub.envelope import Failed, Feedback, Instruction, State, decode_instruction, encode, now_us
+
+_log = logging.getLogger(__name__)
 
 DAEMON = "daemon"
 """The publisher of the calls by which batch units start that are not responsive."""
@@ -70,6 +73,10 @@ class Call:
         return publisher == DAEMON or publisher.startswith(f"{self.program}.")
 
 
+class Taken(envelope.Unacceptable):
+    """An instruction whose id belongs to another call."""
+
+
 class CallStore:
     """All calls of a Supervisor. Every method is one transaction."""
 
@@ -79,11 +86,26 @@ class CallStore:
     def accept(self, instruction: Instruction, *, wait: bool = True) -> Call:
         """Note a new call before its instruction is sent; a repeated id gives the call as it stands.
 
-        `Unacceptable` if that id was another call, or nothing can store what it holds; `Busy` where somebody else
-        writes and this is not to `wait`.
+        `Taken` if that id was another call, `Unacceptable` if nothing can store what it holds; `Busy` where somebody
+        else writes and this is not to `wait`.
         """
         with self._database.transaction(wait=wait) as connection, _storable(instruction):
             return self._accepted(connection, instruction)
+
+    def accept_own(self, instruction: Instruction) -> bool:
+        """Accept a call that a program makes by itself; whether it is to be sent. Where its id is another call's, this
+        one has failed, which stands in the store under an id that nobody can take; the program goes on.
+        """
+        try:
+            self.accept(instruction)
+        except Taken as error:
+            _log.error('a call of "%s" by "%s" failed: %s', instruction.unit, instruction.publisher, error)
+            failed = replace(instruction, id=f"{instruction.id}~")
+            with self._database.transaction() as connection, _storable(failed):
+                self._accepted(connection, failed)
+                _finish(connection, envelope.failure(failed.id, error))
+            return False
+        return True
 
     def get(self, id: str) -> Call | None:
         """The call of that id, or None."""
@@ -207,11 +229,12 @@ class CallStore:
         """The call of this instruction as it stands, noted where it is new, within a transaction."""
         id, program, unit = instruction.id, instruction.program, instruction.unit
         if (call := self.get(id)) is not None:
-            if (call.program, call.unit) == (program, unit):
+            if (call.program, call.unit, call.instruction.publisher) == (program, unit, instruction.publisher):
                 return call
-            raise envelope.Unacceptable(
+            raise Taken(
                 f'the id "{id}" belongs to a call of "{call.program}.{call.unit}"',
                 code="GHCM-325",
+                detail=f'That was made by "{call.instruction.publisher}", and not by "{instruction.publisher}".',
                 hint="give every call an id of its own; the same id means the same call",
             )
         feedback, now = Feedback(id, State.ACCEPTED), now_us()

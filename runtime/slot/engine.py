@@ -85,7 +85,7 @@ class Engine:
             form,
             commit_s,
             self._tables.pairs,
-            None if calls is None else calls.accept,
+            None if calls is None else calls.accept_own,
             now or Context().now,
             since or {},
             piece,

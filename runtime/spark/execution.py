@@ -173,7 +173,8 @@ class Execution:
                 publisher=f"{program.name}.{self.unit.name}",
                 versions=self._seen_after(each["after"], versions),
             )
-            self.services.calls.accept(instruction)
+            if not self.services.calls.accept_own(instruction):
+                continue
             consumer = f"{self.job.id}.{self.unit.name}.publisher"
             cache = self.services.connections.cache(topic_of(program, unit), program.name, consumer)
             try:

@@ -13,7 +13,7 @@ import pytest
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.calls.run import CallRun
-from ghcm.runtime.jobs.calls import Call, CallStore, Start
+from ghcm.runtime.jobs.calls import Call, CallState, CallStore, Start
 from ghcm.runtime.jobs.store import open_store
 from ghcm.runtime.pubsub.cache import START, MessageCache, cache_topic
 from ghcm.runtime.pubsub.connections import Connections
@@ -203,8 +203,8 @@ class Held:
     beginning: Event = field(default_factory=Event)
     ending: Event = field(default_factory=Event)
 
-    def accept(self, instruction: Instruction) -> Call:
-        return self.calls.accept(instruction)
+    def accept_own(self, instruction: Instruction) -> bool:
+        return self.calls.accept_own(instruction)
 
     def started(self, instruction: Instruction, executor: str) -> tuple[Start, Call]:
         found = self.calls.started(instruction, executor)
@@ -336,6 +336,24 @@ def test_a_policy_calls_once_for_each_publication_whatever_happens(tmp_path: Pat
         delivery.acknowledge(Feedback(instruction.id, State.DONE))
     assert sorted(calls.values()) == list(range(10, 301, 10))  # type: ignore[type-var]
     assert sorted(calls) == sorted(f"small.main.calls.{n}" for n in range(30))
+
+
+def test_a_policys_call_whose_id_is_taken_fails_and_the_others_are_made(tmp_path: Path) -> None:
+    (tmp_path / "0.txt").write_text("line\n" * 40)
+    store = open_store(tmp_path / "jobs.sqlite")
+    store.calls.accept(Instruction("small.main.calls.1", "small", "called", publisher="supervisor"))
+    Engine(
+        Compiled(publishing()),
+        connections=connected(tmp_path),
+        state=tmp_path / "state",
+        build=build,
+        calls=store.calls,
+    ).run()
+    made = store.calls.find(state=CallState.ACCEPTED)
+    assert {call.id for call in made if call.own} == {f"small.main.calls.{number}" for number in (0, 2, 3)}
+    [failed] = store.calls.find(state=CallState.FAILED)
+    assert failed.instruction.parameters == {"seen": 20}
+    store.close()
 
 
 def test_an_engine_without_calls_leaves_responsive_units_out(tmp_path: Path) -> None:

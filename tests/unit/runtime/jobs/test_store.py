@@ -50,6 +50,17 @@ def test_the_same_id_is_the_same_call(store: Store) -> None:
         store.calls.accept(replace(CALL, unit="talkers"))
 
 
+def test_a_call_of_a_program_whose_id_is_taken_fails_and_the_program_goes_on(store: Store) -> None:
+    own = Instruction("p-1.watch.often.0", "p", "chains", {"n": 1}, publisher="p.watch")
+    store.calls.accept(replace(own, publisher="supervisor", parameters={"n": 2}))
+    for _ in range(2):  # as it is sent again after a crash
+        assert not store.calls.accept_own(own)
+    [failed] = store.calls.find(state=CallState.FAILED)
+    assert failed.feedback.error is not None and failed.feedback.error.code == "GHCM-325"
+    assert (failed.instruction.parameters, failed.own) == ({"n": 1}, True)
+    assert store.calls.accept_own(replace(own, id="p-1.watch.often.1"))
+
+
 def test_the_first_answer_wins(store: Store) -> None:
     store.calls.accept(CALL)
     assert store.calls.cancel("c1").state is State.CANCELLED

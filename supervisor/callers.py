@@ -1,0 +1,29 @@
+"""Who calls, and the ids of their calls.
+
+Whoever lets callers in says who they are; here they are only told apart.
+"""
+
+import hashlib
+
+from starlette.requests import HTTPConnection
+
+
+def caller_of(request: HTTPConnection) -> str:
+    """Who asks, as noted with the request by whoever has let it in (`request.state.caller`); empty where nobody asks
+    for names.
+    """
+    return str(getattr(request.state, "caller", ""))
+
+
+def call_id(caller: str, key: str) -> str:
+    """The id of the call that a caller names by a key of its own.
+
+    No other caller's key gives it, and it holds no dot, as the ids of a program's own calls do: theirs can be guessed,
+    and must not be taken.
+
+    >>> call_id("ann", "1") == call_id("ann", "1")
+    True
+    >>> call_id("ann", "1") == call_id("bob", "1")
+    False
+    """
+    return "k" + hashlib.sha256(f"{caller}\0{key}".encode()).hexdigest()[:31]

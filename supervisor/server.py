@@ -1,0 +1,12 @@
+"""The HTTP server in front of the Supervisor: uvicorn, with its options and limits."""
+
+import uvicorn
+from starlette.types import ASGIApp
+
+
+def server(app: ASGIApp, host: str, port: int) -> uvicorn.Server:
+    """The server of the app. It listens there, or on the sockets that it is run with."""
+    config = uvicorn.Config(
+        app, host=host, port=port, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=5
+    )
+    return uvicorn.Server(config)
