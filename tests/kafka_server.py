@@ -18,7 +18,7 @@ from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka
 from ghcm.runtime.pubsub.services import service_addresses, start_services, stop_services
 
 Sent = tuple[int | None, bytes | None, bytes | None, list[tuple[str, bytes | None]] | None]
-"""Of a message the partition, where there is a key that says which, the key and the value."""
+"""Of a message the partition, where there is a key that says which; the key, the value and the headers."""
 _FOLDER = "PYTEST_SERVICES"
 
 

@@ -66,13 +66,13 @@ def _reader(node: Node) -> _Read:
 def _long(data: bytes, at: int) -> tuple[int, int]:
     byte = data[at]
     number, shift = byte & 127, 7
-    while byte > 127:
+    while byte > 127 and shift < 64:
         at += 1
         byte = data[at]
         number |= (byte & 127) << shift
         shift += 7
     number = (number >> 1) ^ -(number & 1)
-    if not INT_MIN <= number <= INT_MAX:
+    if byte > 127 or not INT_MIN <= number <= INT_MAX:
         raise ValueError("a number has more than 64 bits")
     return number, at + 1
 

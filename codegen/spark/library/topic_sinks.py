@@ -9,11 +9,11 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from ghcm.codegen.spark.library.job import Job, Written, refusal
+from ghcm.codegen.spark.library.job import Job, Refused, Written, refusal
 from ghcm.codegen.spark.library.message_parts import headers_of
 from ghcm.codegen.spark.library.sql import bound, matching, named, quoted, text, variable, when
 from ghcm.codegen.spark.library.texts import csv_text, json_line, json_value
-from ghcm.codegen.spark.library.topics import client_options, explaining, kafka_trouble, know_kafka
+from ghcm.codegen.spark.library.topics import HEADERS, client_options, explaining, kafka_trouble, know_kafka
 from ghcm.codegen.spark.library.types import (
     STRING,
     columns_of,
@@ -36,7 +36,8 @@ _WAITING = 64 << 20
 """Bytes of messages that a client holds; one that is larger is none."""
 _OF_A_MESSAGE = 100
 """Bytes that a message takes besides its key and its value."""
-_COLUMNS, _HEADERS = ["key", "value", "headers"], "array<struct<key: string, value: binary>>"
+_COLUMNS = {"key": "string", "value": "string", "headers": HEADERS}
+"""What Spark's connector takes; headers may lack."""
 
 
 def write_kafka(  # noqa: PLR0913  each says something else of the sink
@@ -139,16 +140,17 @@ def unsent(job: Job, made: DataFrame, options: dict[str, str], topic: str) -> Gh
     java: Any = job.spark
     brokers, kafka = options["bootstrap.servers"], java._jvm.org.apache.kafka
     admin = kafka.clients.admin.Admin.create(options)
+    asked = kafka.common.config.ConfigResource(kafka.common.config.ConfigResource.Type.TOPIC, topic)
     try:
-        asked = kafka.common.config.ConfigResource(kafka.common.config.ConfigResource.Type.TOPIC, topic)
-        limit = admin.describeConfigs([asked]).all().get().get(asked).get("max.message.bytes").value()
-        most = made.selectExpr("max(octet_length(value) + coalesce(octet_length(key), 0))").collect()[0][0]
-        if most + _OF_A_MESSAGE > min(int(limit), _WAITING):
-            return trouble("too large", brokers, topic, f"It takes {int(limit):,} bytes, and one has {most:,}.")
-    except Exception:  # this user may not ask
-        pass
+        with explaining(brokers, topic):
+            limit = int(admin.describeConfigs([asked]).all().get().get(asked).get("max.message.bytes").value())
+    except Refused:  # this user may not ask
+        limit = _WAITING
     finally:
         admin.close()
+    most = made.selectExpr("max(octet_length(value) + coalesce(octet_length(key), 0))").collect()[0][0]
+    if most + _OF_A_MESSAGE > min(limit, _WAITING):
+        return trouble("too large", brokers, topic, f"It takes {limit:,} bytes, and one has {most:,}.")
     return trouble("refused", brokers, topic, "Spark does not say why; the logs of its workers do.")
 
 
@@ -180,7 +182,7 @@ def topic_messages(
     texts["@key"] = keys_json(key, key_type) if has_columns(key_type) else csv_text(key, key_type)
     name = small_escapes("`@key`") if is_nested(key_type) else "`@key`"
     made = rows.selectExpr(*(named(each, column) for column, each in texts.items()), *more)
-    return made.selectExpr(named(name, "key"), named(value, "value"), *["headers"][: len(more)])
+    return made.selectExpr(named(name, "key"), named(value, "value"), *(["headers"] if headers else []))
 
 
 def messages_in_python(
@@ -207,10 +209,11 @@ def messages_in_python(
                 [value_text(row_of(each)) for each in values],
             ]
             columns = [*(pyarrow.array(each, pyarrow.string()) for each in texts), *batch.columns[2:]]
-            yield pyarrow.record_batch(columns, names=_COLUMNS[: len(columns)])
+            yield pyarrow.record_batch(columns, names=names)
 
+    names = [*_COLUMNS] if more else ["key", "value"]
     taken = rows.selectExpr(named(plain(key, key_type), "@key"), named(plain_columns(element), "@row"), *more)
-    return taken.mapInArrow(write, "key string, value string" + f", headers {_HEADERS}" * len(more))
+    return taken.mapInArrow(write, ", ".join(f"{name} {_COLUMNS[name]}" for name in names))
 
 
 def value_writer(record: Struct, format: str, separator: str) -> Callable[[tuple[Any, ...]], str]:

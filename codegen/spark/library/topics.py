@@ -48,9 +48,10 @@ _NO_VALUE = fails("`@none`", "bad_record", "the message has no value")
 _NOT_ONE = "the message is not one record"
 _BLANK = fails(matching("`@text`", r"\A[ \t\r\n]*\z"), "bad_record", _NOT_ONE)
 
+HEADERS = "array<struct<key: string, value: binary>>"
+"""The headers of a message, as Spark's connector has them."""
 _LOADED = (
-    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
-    "headers array<struct<key: string, value: binary>>"
+    f"key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, headers {HEADERS}"
 )
 """What Spark's connector gives of messages."""
 _MESSAGE = (

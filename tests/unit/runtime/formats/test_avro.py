@@ -21,6 +21,7 @@ from ghcm.spg.connectors import Format, Kafka
 from ghcm.spg.reference.decoding import Bad
 from ghcm.spg.reference.messages import records_of
 from ghcm.types import (
+    INT_MAX,
     Bool,
     Bytes,
     Date,
@@ -161,6 +162,14 @@ def test_values_are_read_alike_without_a_library() -> None:
             failed += 1
             assert isinstance(expected, Bad)
     assert 300 < failed < 900
+
+
+def test_a_number_without_end_is_none() -> None:
+    schema = {"type": "record", "name": "R", "fields": [{"name": "n", "type": "long"}]}
+    read = record_reader(json.dumps(schema), Struct((Field("n", Int()),)))
+    assert read(b"\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01") == (INT_MAX // 2 + 1,)
+    with pytest.raises(ValueError, match="more than 64 bits"):
+        read(b"\x80" * 1_000_000)
 
 
 def test_a_price_is_exact() -> None:
