@@ -113,7 +113,9 @@ class Supervisor:
         for error in errors:
             log.error("%s", error)
         self._app = self._built(self._catalogue, self._service)
-        # What the app consists of stays: a collection that walks through it would hold up the calls of that moment.
+        # What the app consists of stays: a collection that walks through it would hold up the calls of that moment. The
+        # one before stood frozen too, and would for ever.
+        gc.unfreeze()
         gc.collect()
         gc.freeze()
 
