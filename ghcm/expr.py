@@ -267,6 +267,37 @@ def _under(variable: Var, body: Expr, by: Mapping[str, Expr]) -> tuple[Var, Expr
     return variable, substitute(body, inside) if inside else body
 
 
+def numbered(expr: Expr, depth: int = 0) -> Expr:
+    """The expression with numbers for the names that it binds: two are the same then if they only name them otherwise.
+
+    >>> from ghcm.types import Int
+    >>> one, other = (Let(Var(name, Int()), Literal(1, Int()), Var(name, Int()), Int()) for name in "xy")
+    >>> one == other, numbered(one) == numbered(other)
+    (False, True)
+    """
+    match expr:
+        case ForEach(list=of, item=variable, body=body):
+            variable, body = _number(variable, body, depth)
+            return replace(expr, list=numbered(of, depth), item=variable, body=numbered(body, depth + 1))
+        case Let(value=value, variable=variable, body=body):
+            variable, body = _number(variable, body, depth)
+            return replace(expr, value=numbered(value, depth), variable=variable, body=numbered(body, depth + 1))
+        case _:  # what binds no name: its parts
+            return with_children(expr, tuple(numbered(part, depth) for part in children(expr)))
+
+
+def numbered_function(function: Lambda) -> Lambda:
+    """The function with numbers for its parameters and for the names that are bound in it."""
+    parameters = tuple(replace(each, name=str(at)) for at, each in enumerate(function.parameters))
+    by = {old.name: new for old, new in zip(function.parameters, parameters, strict=True)}
+    return Lambda(parameters, numbered(substitute(function.body, by), len(parameters)))
+
+
+def _number(variable: Var, body: Expr, depth: int) -> tuple[Var, Expr]:
+    renamed = replace(variable, name=str(depth))  # no name that a program has, nor that of a binding around it
+    return renamed, substitute(body, {variable.name: renamed})
+
+
 def mentions(expr: Expr, name: str) -> Iterator[Var | Get]:
     """Where a free name is read: as a `Get` of it or as a whole. What is done for each item of a list counts twice."""
     match expr:

@@ -8,11 +8,12 @@ its positions only as long as every other task of it, and every sink that it use
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
 from typing import cast
 
 from ghcm.errors import GhcmError
+from ghcm.expr import Expr, Lambda, numbered, numbered_function
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.pubsub.connections import topic_of
 from ghcm.source import Origin
@@ -150,6 +151,28 @@ def without_policies(unit: Unit) -> dict[str, Task]:
     return {task.id: task for task in unit.tasks if not isinstance(task.op, Publish)}
 
 
+def alike(before: object, after: object) -> bool:
+    """Whether two parts of programs are the same, whatever the parameters of their functions are called."""
+    return before == after or _numbered(before) == _numbered(after)
+
+
+def _numbered(part: object) -> object:
+    match part:
+        case Lambda():
+            return numbered_function(part)
+        case tuple():
+            return tuple(map(_numbered, cast("tuple[object, ...]", part)))
+        case dict():
+            return {key: _numbered(value) for key, value in cast("dict[object, object]", part).items()}
+        case _ if isinstance(part, Expr):
+            return numbered(part)
+        case _ if is_dataclass(part) and not isinstance(part, type):
+            parts = {each.name: _numbered(getattr(part, each.name)) for each in fields(part) if each.init}
+            return replace(part, **parts)
+        case _:
+            return part
+
+
 def _units(before: Version, after: Version) -> Found:
     old = {unit.name: unit for unit in before.program.units}
     new = {unit.name: unit for unit in after.program.units}
@@ -177,7 +200,11 @@ def _responsive(before: Version, after: Version, name: str) -> Found:
     old, new = before.program.unit(name), after.program.unit(name)
     if topic_of(before.program, old) != topic_of(after.program, new):
         yield Obstacle(f'unit "{name}" listens to another cache', new.origin)
-    elif old != new or before.plan.unit(name) != after.plan.unit(name) or _code_differs(before, after, name):
+    elif (
+        not alike(old, new)
+        or not alike(before.plan.unit(name), after.plan.unit(name))
+        or _code_differs(before, after, name)
+    ):
         parameters = "" if old.parameters == new.parameters else ", other parameters"
         yield Change(
             Kind.SWAPPED, Part.UNIT, name, f"responsive {new.kind}{parameters}; calls under way finish as they were"
@@ -200,7 +227,7 @@ def _standing(before: Version, after: Version, name: str) -> Found:
     old, new = before.program.unit(name), after.program.unit(name)
     obstacles = [*_tasks(old, new), *_code(before, after, name)]
     if new.kind == "batch":
-        if obstacles or old != new:
+        if obstacles or not alike(old, new):
             yield Obstacle(f'unit "{name}" has changed, and it has been started by itself', new.origin)
         else:
             yield Change(Kind.KEPT, Part.UNIT, name, new.kind)
@@ -215,7 +242,7 @@ def _tasks(old: Unit, new: Unit) -> Iterator[Obstacle]:
     for id, task in after.items():
         if id not in before:
             yield Obstacle(f'task "{id}" of unit "{new.name}" is new: {summary(task.op)}', task.origin)
-        elif before[id] != task:
+        elif not alike(before[id], task):
             yield Obstacle(
                 f'task "{id}" of unit "{new.name}" has changed: {_difference(before[id], task)}', task.origin
             )
@@ -254,7 +281,7 @@ def _layout(old: Unit, new: Unit) -> Iterator[Obstacle]:
     """The optimiser may lay tasks out otherwise where a policy reads what nobody but the next task has read."""
     before, after = without_policies(old), without_policies(new)
     for id, task in after.items():
-        if before.get(id) != task:
+        if not alike(before.get(id), task):
             message = f'task "{id}" of unit "{new.name}" would run in another form, since a policy reads other tasks'
             yield Obstacle(message, task.origin, resumable=True)
 
@@ -275,7 +302,7 @@ def _policies(old: Unit, new: Unit) -> Found:
 def _kinds(before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[tuple[str, Kind]]:
     """What becomes of the parts of these names, those that are gone at the end."""
     for name, part in after.items():
-        yield name, Kind.ADDED if name not in before else Kind.KEPT if before[name] == part else Kind.SWAPPED
+        yield name, Kind.ADDED if name not in before else Kind.KEPT if alike(before[name], part) else Kind.SWAPPED
     yield from ((name, Kind.DROPPED) for name in before if name not in after)
 
 
@@ -309,7 +336,7 @@ def _sink_difference(old: Sink, new: Sink) -> str:
         ("its key", lambda sink: sink.key),
         ("its columns", lambda sink: sink.element),
     ]
-    return " and ".join(name for name, part in parts if part(old) != part(new))
+    return " and ".join(name for name, part in parts if not alike(part(old), part(new)))
 
 
 def _caches(before: Program, after: Program) -> Found:

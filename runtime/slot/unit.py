@@ -31,7 +31,7 @@ from ghcm.runtime.pubsub.envelope import now_us
 from ghcm.runtime.sinks.dead_letters import DeadLetterWriter
 from ghcm.runtime.snapshot.coordinator import DEAD, SnapshotCoordinator
 from ghcm.runtime.snapshot.store import Snapshot
-from ghcm.runtime.upgrade import policies, without_policies
+from ghcm.runtime.upgrade import alike, policies, without_policies
 from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Publish
@@ -344,7 +344,7 @@ def swap_of(old: Unit, before: Services, after: Services) -> UnitSwap:
     compares programs should have refused.
     """
     new = after.program.unit(old.name)
-    if without_policies(old) != without_policies(new):
+    if not alike(without_policies(old), without_policies(new)):
         raise GhcmError(f'unit "{old.name}" cannot be changed while it runs', code="GHCM-608")
     was, is_ = policies(old), policies(new)
     kept = {name for name in is_ if name in was and before.began(old.name, name) == after.began(old.name, name)}

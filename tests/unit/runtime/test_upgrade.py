@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from functools import cache
 from pathlib import Path
@@ -22,11 +23,13 @@ cache tally_calls = redis("shop:tally")
 sink all    = files("out/all", format = json, mode = append)
 sink totals = parquet("out/totals", mode = replace)
 sink best   = files("out/best", format = json, mode = append)
+sink latest = redis("shop:latest", key = s => s.shop, mode = upsert)
 
 stream feed {
   sales = files("sales.jsonl", format = json).as(Sale)
   counts = sales.map_to_pair(s => (s.shop, 1)).reduce_by_key((a, b) => a + b)
   sales.to(all).publish(tally(since = min(at)), every = 100)
+  sales.map(s => s with { cents: if [1, 2].any(n => n == s.cents) then 0 else s.cents }).to(latest)
   large = sales.filter(s => s.cents > 1000)
   large.to(best).publish(audit(shop = max(shop)), when = s => s.cents > 90000)
 }
@@ -66,7 +69,16 @@ def changed(found: Upgrade) -> list[str]:
 def test_where_a_thing_stands_changes_nothing() -> None:
     found = growth("# a comment\n\n" + PROGRAM)
     assert found.nothing
-    assert len(found.changes) == 9  # three units, two policies, three sinks, a cache
+    assert len(found.changes) == 10  # three units, two policies, four sinks, a cache
+
+
+def test_what_parameters_of_functions_are_called_changes_nothing() -> None:
+    """Neither where one has the name of another that it stands in, nor in keys, conditions, or batch units."""
+    text = re.sub(r"\bs( =>|\.| with)", r"sale\1", PROGRAM.replace("(a, b) => a + b", "(b, c) => b + c"))
+    assert text.count("sale =>") == 7
+    for each in (text, text.replace("n => n ==", "m => m ==")):
+        assert growth(each).nothing
+    assert growth(PROGRAM.replace("n == s.cents", "n == n")).obstacles
 
 
 def test_one_policy_calls_a_unit_that_is_added() -> None:
