@@ -108,6 +108,8 @@ class Limits(BaseModel):
     """The longest time that a caller may give a call."""
     restarts: Annotated[int, Field(ge=0)] = 5
     """Deaths of a process within a minute after which its job is reported as failed."""
+    attempts: Annotated[int, Field(gt=0)] = 3
+    """How often a call is begun whose process ends each time before it has an answer; then it fails."""
     grace: Annotated[float, BeforeValidator(_seconds), Field(ge=0)] = 30.0
     """How long calls that were accepted may take when their program is stopped."""
 

@@ -140,7 +140,8 @@ class Jobs:
         return self.store.jobs.submit(id, program, str(copy))
 
     def resume(self) -> None:
-        """Go on with the jobs of an earlier daemon."""
+        """Go on with the jobs of an earlier daemon, and with the calls that were cut off with it."""
+        self.store.calls.cut_off()
         for job in reversed(self.store.jobs.find(over=False)):
             try:
                 base = Path(self.state.base(job.id).read_text(encoding="utf-8"))

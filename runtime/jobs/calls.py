@@ -19,6 +19,7 @@ DAEMON = "daemon"
 """The publisher of the calls by which batch units start that are not responsive."""
 
 _KEPT = "its program was stopped; it is run when that is resumed"
+_CUT_OFF = "the daemon ended while it ran; it is run again"
 
 
 class CallState(Enum):
@@ -45,8 +46,8 @@ class Start(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call as stored. `feedback` is the latest; times in microseconds since 1970 UTC; `attempts` counts starts;
-    `executor` who runs or ran it.
+    """A call as stored. `feedback` is the latest; times in microseconds since 1970 UTC; `attempts` counts starts,
+    `deaths` those of processes that ran it; `executor` who runs or ran it.
     """
 
     id: str
@@ -57,6 +58,7 @@ class Call:
     feedback: Feedback
     executor: str | None
     attempts: int
+    deaths: int
     accepted: int
     started: int | None
     ended: int | None
@@ -78,10 +80,13 @@ class Taken(envelope.Unacceptable):
 
 
 class CallStore:
-    """All calls of a Supervisor. Every method is one transaction."""
+    """All calls of a Supervisor. Every method is one transaction. `attempts`: how often a call is begun whose process
+    ends each time before it has an answer; None where nobody begins any.
+    """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, attempts: int | None) -> None:
         self._database = database
+        self._attempts = attempts
 
     def accept(self, instruction: Instruction, *, wait: bool = True) -> Call:
         """Note a new call before its instruction is sent; a repeated id gives the call as it stands.
@@ -146,7 +151,8 @@ class CallStore:
     def started(self, instruction: Instruction, executor: str) -> tuple[Start, Call]:
         """Note that this executor begins; what it has to do. `executor` is different after each start of its process.
 
-        A call that was never accepted here (sent by a policy) is accepted first; one whose deadline has passed expires.
+        A call that was never accepted here (sent by a policy) is accepted first; one whose deadline has passed expires,
+        and one that was begun too often fails.
         """
         now = now_us()
         with self._database.transaction() as connection, _storable(instruction):
@@ -158,12 +164,24 @@ class CallStore:
                 return Start.ANSWERED, call
             if call.state is CallState.RUNNING and call.executor == executor:
                 return Start.BUSY, call
+            deaths = call.deaths + (call.state is CallState.RUNNING)
+            if self._attempts is not None and deaths >= self._attempts:
+                _finish(connection, _deadly(instruction, deaths))
+                return Start.ANSWERED, self._accepted(connection, instruction)
             connection.execute(
-                "UPDATE calls SET state = 'running', executor = ?, attempts = attempts + 1, started = ? WHERE id = ?",
-                (executor, now, instruction.id),
+                "UPDATE calls SET state = 'running', executor = ?, attempts = attempts + 1, deaths = ?, started = ?"
+                " WHERE id = ?",
+                (executor, deaths, now, instruction.id),
             )
             state, attempts = CallState.RUNNING, call.attempts + 1
-            return Start.RUN, replace(call, state=state, executor=executor, attempts=attempts, started=now)
+            begun = replace(call, state=state, executor=executor, attempts=attempts, deaths=deaths, started=now)
+            return Start.RUN, begun
+
+    def suspected(self, id: str, executor: str) -> bool:
+        """Whether a process has ended while it ran this call: another than this executor."""
+        call = self.get(id)
+        dead = call is not None and call.state is CallState.RUNNING and call.executor != executor
+        return call is not None and (dead or call.deaths > 0)
 
     def progress(self, id: str, feedback: Feedback) -> bool:
         """Keep the latest progress; False if the call is over already, so the executor may stop."""
@@ -185,17 +203,29 @@ class CallStore:
         """Cancel the call if it has no answer yet; the answer that holds."""
         return self.finish(id, Feedback(id, State.CANCELLED))
 
-    def keep(self, id: str) -> bool:
+    def keep(self, id: str, why: str = _KEPT) -> bool:
         """Have a call without an answer wait as if nobody had begun with it; False if it has its answer."""
         statement = (
             "UPDATE calls SET state = 'accepted', executor = NULL, started = NULL, feedback = ?"
             " WHERE id = ? AND final = 0"
         )
-        return self._database.change(statement, _text(Feedback(id, State.ACCEPTED, detail=_KEPT)), id) == 1
+        return self._database.change(statement, _text(Feedback(id, State.ACCEPTED, detail=why)), id) == 1
 
-    def renew(self, program: str) -> int:
-        """Count the time of a program's open calls from now on, since nobody could have run them; how many."""
-        return self._database.change("UPDATE calls SET accepted = ? WHERE final = 0 AND program = ?", now_us(), program)
+    def cut_off(self) -> None:
+        """Have all calls that ran wait, since who ran them has ended with the daemon, which is no fault of theirs; and
+        count the time of all that are open from now on.
+        """
+        for call in self.unanswered():
+            if call.state is CallState.RUNNING:
+                self.keep(call.id, _CUT_OFF)
+        self.renew()
+
+    def renew(self, program: str | None = None) -> int:
+        """Count the time of the open calls of a program, or of all, from now on, since nobody could have run them; how
+        many.
+        """
+        statement = "UPDATE calls SET accepted = ?1 WHERE final = 0 AND (?2 IS NULL OR program = ?2)"
+        return self._database.change(statement, now_us(), program)
 
     def answered(self, id: str) -> bool:
         """Whether the work on this call can be dropped because it has its answer."""
@@ -243,7 +273,7 @@ class CallStore:
             " VALUES (?, ?, ?, 'accepted', 0, ?, ?, 0, ?, ?)",
             (id, program, unit, encode(instruction).decode(), _text(feedback), now, instruction.deadline),
         )
-        return Call(id, program, unit, CallState.ACCEPTED, instruction, feedback, None, 0, now, None, None)
+        return Call(id, program, unit, CallState.ACCEPTED, instruction, feedback, None, 0, 0, now, None, None)
 
 
 @contextmanager
@@ -278,6 +308,7 @@ def _call(row: sqlite3.Row) -> Call:
         feedback=envelope.feedback_from_json(json.loads(row["feedback"])),
         executor=row["executor"],
         attempts=row["attempts"],
+        deaths=row["deaths"],
         accepted=row["accepted"],
         started=row["started"],
         ended=row["ended"],
@@ -287,3 +318,9 @@ def _call(row: sqlite3.Row) -> Call:
 def _expired(id: str) -> Feedback:
     error = Failed("GHCM-743", "the deadline has passed before the call was answered")
     return Feedback(id, State.EXPIRED, error=error)
+
+
+def _deadly(instruction: Instruction, deaths: int) -> Feedback:
+    begun = "once, and the process" if deaths == 1 else f"{deaths} times, and each time the process"
+    why = f'a call of unit "{instruction.unit}" was begun {begun} that ran it ended before it had an answer'
+    return Feedback(instruction.id, State.FAILED, error=Failed("GHCM-759", why))

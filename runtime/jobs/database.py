@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ghcm.errors import GhcmError
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 BUSY_SECONDS = 30.0
 _COMMITS_PER_CHECKPOINT = 2000
 """Seldom, because the first commit behind a checkpoint waits for the disk: it begins the log anew and syncs its head.
@@ -41,6 +41,7 @@ CREATE TABLE calls (
   feedback TEXT NOT NULL,
   executor TEXT,
   attempts INTEGER NOT NULL,
+  deaths INTEGER NOT NULL DEFAULT 0,
   accepted INTEGER NOT NULL,
   started INTEGER,
   ended INTEGER,
@@ -58,6 +59,9 @@ ALTER TABLE jobs ADD COLUMN since TEXT NOT NULL DEFAULT '{}';
 """,
     2: """
 ALTER TABLE jobs ADD COLUMN error TEXT;
+""",
+    3: """
+ALTER TABLE calls ADD COLUMN deaths INTEGER NOT NULL DEFAULT 0;
 """,
 }
 """What brings a file of each earlier schema to the next."""

@@ -155,7 +155,9 @@ class Store:
         self.database.close()
 
 
-def open_store(path: Path) -> Store:
-    """Open the store, making it where there is none. GhcmError if the file is damaged or of a newer GHCM."""
+def open_store(path: Path, attempts: int | None = None) -> Store:
+    """Open the store, making it where there is none. `attempts`: see `CallStore`. GhcmError if the file is damaged or
+    of a newer GHCM.
+    """
     database = Database(path)
-    return Store(JobStore(database), CallStore(database), database)
+    return Store(JobStore(database), CallStore(database, attempts), database)

@@ -93,7 +93,7 @@ class _Process:
         """Run the engine until it is done, failed or asked to stop; the exit code."""
         options = self._arguments
         settings = load_settings()
-        store = open_store(options.state / "jobs.sqlite")
+        store = open_store(options.state / "jobs.sqlite", settings.limits.attempts)
         job = store.jobs.get(options.job)
         bundle = Bundle.open(options.bundle if job is None else job.bundle)
         if bundle.edited:

@@ -55,8 +55,8 @@ def main(words: list[str]) -> int:
 
 
 def _serve(options: argparse.Namespace, requests: SimpleQueue[dict[str, object]]) -> int:
-    store = open_store(options.state / "jobs.sqlite")
     settings = load_settings()
+    store = open_store(options.state / "jobs.sqlite", settings.limits.attempts)
     driver = Driver(options.state, settings.redis_url, store, settings, _tell)
     driver.on_gone = lambda: requests.put({"op": "gone"})
     driver.start()

@@ -65,12 +65,13 @@ class Driver:
         self._tell = tell
         self._sql = settings.sql
         self._patience = settings.patience
-        slots = settings.limits.batches
+        slots = self._slot_count = settings.limits.batches
         self.session = Session(settings.spark, slots, state / "spark")
         self._slots = ThreadPoolExecutor(slots, "ghcm-slot")
         self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
         for slot in range(slots):
             self._free.put(slot)
+        self._alone = threading.Lock()
         self._executor = f"spark-{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._jobs: dict[str, Job] = {}
         self._receivers: dict[tuple[str, str], _Receiver] = {}
@@ -126,7 +127,7 @@ class Driver:
 
     def stop(self, patience: float) -> None:
         """Take no more instructions, wait for what runs as long as `patience` (seconds), then end Spark. What is not
-        answered is delivered again to the next driver.
+        done by then has no answer, and is delivered again to the next driver.
         """
         self._stopping.set()
         with self._lock:
@@ -149,7 +150,8 @@ class Driver:
     def _receive_from(self, job: Job, unit: Unit) -> None:
         connections = Connections(job.base, self._redis, self._kafka, self._patience, self._sql)
         cache = connections.cache(topic_of(job.program, unit), job.program.name, f"{job.id}.spark")
-        services = Services(self.session, self._store.calls, connections, self._executor, self._state.dead.absolute())
+        dead, stopping = self._state.dead.absolute(), self._stopping
+        services = Services(self.session, self._store.calls, connections, self._executor, dead, stopping)
         line: SerialQueue[Execution] = SerialQueue(
             self._store.calls, job.program.name, serialized_with(job.program, unit)
         )
@@ -221,10 +223,11 @@ class Driver:
                 first.finished.wait()
                 execution.delivery.give_back()
             return
-        slot = self._free.get()
-        self._tell("call", {"id": id, "unit": execution.instruction.unit, "state": "running"})
+        held: list[int] = []
         try:
-            execution.run(slot)
+            held = self._take_slots(id)
+            self._tell("call", {"id": id, "unit": execution.instruction.unit, "state": "running"})
+            execution.run(held[0])
         except Unacceptable as error:
             execution.delivery.refuse(error)
         except GhcmError as error:
@@ -235,11 +238,19 @@ class Driver:
             log.exception('call "%s" was broken off', id)
             self.on_gone()
         finally:
-            self._free.put(slot)
+            for slot in held:
+                self._free.put(slot)
             with self._lock:
                 del self._running[id]
             execution.finished.set()
             self._tell("call", {"id": id, "unit": execution.instruction.unit, "state": "over"})
+
+    def _take_slots(self, call: str) -> list[int]:
+        """One slot for a call; all of them for one whose process has ended before, so that none dies with it again."""
+        if not self._store.calls.suspected(call, self._executor):
+            return [self._free.get()]
+        with self._alone:  # two that take them one by one would wait for each other
+            return [self._free.get() for _ in range(self._slot_count)]
 
     def _watch(self) -> None:
         """Tell progress, stop what is cancelled or too late. The store has no way to wake us."""

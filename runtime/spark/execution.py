@@ -18,7 +18,7 @@ from ghcm.runtime.pubsub.envelope import Feedback, Instruction, SinkVersion, Sta
 from ghcm.runtime.spark.failure import spark_failure
 from ghcm.runtime.spark.programs import Job
 from ghcm.runtime.spark.progress import Progress
-from ghcm.runtime.spark.session import Session, java_process
+from ghcm.runtime.spark.session import Session
 from ghcm.spg.graph import Unit
 from ghcm.spg.ops import To
 
@@ -32,7 +32,7 @@ log = logging.getLogger("ghcm.spark")
 @dataclass(frozen=True, slots=True)
 class Services:
     """What all executions share. `executor` names this process in the call store; `dead` is the folder of dead
-    letters.
+    letters; `stopping` is set when the process ends: what does not get done before is left to the next.
     """
 
     session: Session
@@ -40,6 +40,7 @@ class Services:
     connections: Connections
     executor: str
     dead: Path
+    stopping: Event
 
 
 @dataclass
@@ -68,9 +69,17 @@ class Execution:
         """The name of the run's Spark jobs."""
         return f"ghcm:{self.instruction.id}"
 
+    def broken_off(self) -> bool:
+        """Whether only what is done is to be answered here: somebody else runs it, or decides what becomes of it."""
+        return self.abandoned.is_set() or self.services.stopping.is_set()
+
     def run(self, slot: int) -> None:
         """Answer the call. Raises only where Spark itself is gone: then the call is delivered again."""
-        if self.abandoned.is_set():
+        if self.broken_off():
+            return
+        asked = time.monotonic()
+        spark = self._spark()
+        if self.broken_off():  # while Spark was starting
             return
         start, call = self.services.calls.started(self.instruction, self.services.executor)
         match start:
@@ -78,8 +87,8 @@ class Execution:
                 self.delivery.acknowledge(call.feedback)
             case Start.RUN | Start.BUSY:  # the driver has each call once: an attempt before this could not be stored
                 self.tell(Feedback(self.instruction.id, State.ACCEPTED))
-                outcome = self._outcome(slot)
-                if outcome.state is not State.DONE and self.abandoned.is_set():
+                outcome = self._outcome(spark, slot, time.monotonic() - asked)
+                if outcome.state is not State.DONE and self.broken_off():
                     log.info('call "%s" was broken off', self.instruction.id)
                     return
                 self.delivery.acknowledge(self.services.calls.finish(self.instruction.id, outcome))
@@ -105,23 +114,28 @@ class Execution:
         if self.instruction.reply is not None:
             self.cache.send_feedback(self.instruction.reply, feedback)
 
-    def _outcome(self, slot: int) -> Feedback:
-        """Run the job; what came of it as final feedback."""
-        id, began = self.instruction.id, time.monotonic()
+    def _spark(self) -> SparkSession | GhcmError:
+        """The session, which may have to be started, or why there is none. No call has begun before it is there."""
         try:
-            spark = self.services.session.get()
-            ready = time.monotonic()
-            if self.abandoned.is_set():  # while Spark was starting
-                return Feedback(id, State.FAILED)
+            return self.services.session.get()
+        except GhcmError as error:
+            return error
+
+    def _outcome(self, spark: SparkSession | GhcmError, slot: int, waited: float) -> Feedback:
+        """Run the job; what came of it as final feedback. `waited`: seconds for Spark."""
+        id, began = self.instruction.id, time.monotonic()
+        if isinstance(spark, GhcmError):
+            return failure(id, spark)
+        try:
             result = self._run_job(spark, slot)
         except GhcmError as error:
             return failure(id, error)
         except Exception as error:  # whatever generated code and a user's edits raise belongs to this call only
-            if spark_is_gone(self.services.session):
+            if self.services.session.gone:
                 raise
             log.exception('call "%s" of "%s.%s" failed', id, self.job.program.name, self.unit.name)
             return failure(id, spark_failure(self.unit, error, self.job.bundle.line))
-        timings = {"spark": round(time.monotonic() - ready, 6), "start": round(ready - began, 6)}
+        timings = {"spark": round(time.monotonic() - began, 6), "start": round(waited, 6)}
         sinks = cast("Mapping[str, Mapping[str, Any]]", result["sinks"])
         versions = {name: SinkVersion(str(each["version"]), int(each["rows"])) for name, each in sinks.items()}
         self._publish(cast("Sequence[Mapping[str, Any]]", result.get("calls", ())), versions)
@@ -188,15 +202,6 @@ class Execution:
             if task.id == after and isinstance(task.op, To) and task.op.sink in versions:
                 return {task.op.sink: versions[task.op.sink].version}
         return {}
-
-
-def spark_is_gone(session: Session) -> bool:
-    """Whether the Java side has ended."""
-    spark = session.started
-    if spark is None:
-        return False
-    process = java_process(spark)
-    return process is not None and process.poll() is not None
 
 
 def _said(dead: int, rounds: Mapping[str, int]) -> str:

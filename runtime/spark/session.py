@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.settings import Spark
@@ -43,12 +43,28 @@ class Session:
         """The session, or None if it was never asked for."""
         return self._spark
 
+    @property
+    def gone(self) -> bool:
+        """Whether Spark has ended or is ending: what a job raises then says nothing of the job."""
+        spark = self._spark
+        if spark is None:
+            return False
+        context: Any = spark.sparkContext  # it has no public way to this question
+        try:
+            return bool(context._jsc.sc().isStopped())
+        except Exception:  # whatever py4j raises: nobody answers, or it was stopped from here
+            return True
+
     def stop(self) -> None:
-        """End Spark with all its jobs."""
-        with self._lock:
+        """End Spark with all its jobs. What is only being started ends with this process."""
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
             if self._spark is not None:
                 self._spark.stop()
                 self._spark = None
+        finally:
+            self._lock.release()
 
     def _start(self) -> SparkSession:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

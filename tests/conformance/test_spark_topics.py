@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any, cast
 
 import pytest
@@ -233,7 +234,8 @@ def test_the_driver_hands_its_kafka_to_jobs(
     monkeypatch.setattr(session, "_start", lambda: spark)
     answers: list[Feedback] = []
     for id, settings in (("c1", kafka()), ("c2", Settings())):
-        services = Services(session, store.calls, Connections(tmp_path, kafka=settings), "test", tmp_path / "dead")
+        connections = Connections(tmp_path, kafka=settings)
+        services = Services(session, store.calls, connections, "test", tmp_path / "dead", Event())
         delivery = Delivery(Instruction(id, "p", "u"), 1, answers.append, lambda: None, lambda _: None)
         store.calls.accept(delivery.instruction)
         job = bundled.Job("p-1", bundle, tmp_path)

@@ -28,6 +28,7 @@ from ghcm.runtime.settings import REDIS
 from ghcm.runtime.sinks.reply import load_reply
 from ghcm.runtime.sinks.sink import read
 from tests.redis_server import RedisServer
+from tests.system.running import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.system]
 
@@ -89,7 +90,7 @@ class World:
 
     def start(self) -> None:
         command = [sys.executable, "-u", "-m", "ghcm.runtime.spark", "--state", str(self.state.path)]
-        environment = {**os.environ, "GHCM_SPARK_MASTER": "local[2]", REDIS: self.url}
+        environment = {**os.environ, "GHCM_SPARK_MASTER": "local[2]", "GHCM_LIMITS_ATTEMPTS": "1", REDIS: self.url}
         with (self.folder / "driver.log").open("ab") as log:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, env=environment
@@ -136,7 +137,7 @@ class World:
         return self.feedback(call, seconds)[-1]
 
     def feedback(self, call: str, seconds: float = 240) -> list[Feedback]:
-        address, after, seen = f"ghcm:feedback:{call}", START, []
+        address, after, seen = f"ghcm:feedback:{call}", START, list[Feedback]()
         cache = self.connections.cache(address, "sales", "test")
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -268,6 +269,7 @@ def test_killed_at_work_it_leaves_nothing_and_its_successor_answers(world: World
     os.kill(family[0].pid, signal.SIGKILL)
     assert world.ended() == -signal.SIGKILL
     assert psutil.wait_procs(family[1:], timeout=60)[1] == []
+    world.store.calls.cut_off()
     world.start()
     done = world.answer(call)
     assert done.state is State.DONE and done.sinks["totals"].rows == 3
@@ -276,11 +278,47 @@ def test_killed_at_work_it_leaves_nothing_and_its_successor_answers(world: World
 
 def test_when_java_is_killed_the_driver_ends_too(world: World) -> None:
     world.await_event("ready")
-    java = next(process for process in world.family() if "java" in process.name())
-    java.kill()
+    java(world).kill()
     assert world.ended() == 1
     world.start()
     assert world.call("shops", name="b").state is State.DONE
+
+
+def at_work(world: World, call: str) -> None:
+    """Wait until the process that runs now has begun with a call on Spark."""
+    assert world.process is not None
+    executor = f"spark-{world.process.pid}-"
+
+    def begun() -> bool:
+        stored = world.store.calls.get(call)
+        return stored is not None and (stored.executor or "").startswith(executor)
+
+    until(begun, "the call to begin")
+
+
+def test_a_call_that_the_end_of_spark_cuts_off_has_no_answer_and_runs_again(world: World) -> None:
+    call = world.send("slow", rows=3)
+    at_work(world, call)
+    assert world.process is not None and world.process.stdin is not None
+    world.process.stdin.close()  # the driver ends in order, at once
+    assert world.ended() == 0
+    assert not world.store.calls.answered(call), world.store.calls.get(call)
+
+    world.store.calls.cut_off()  # as a daemon does that starts: what ended with the one before was no fault of the call
+    world.start()
+    at_work(world, call)
+    java(world).terminate()
+    assert world.ended() == 1
+    assert not world.store.calls.answered(call), world.store.calls.get(call)
+
+    world.start()
+    failed = world.answer(call)
+    assert failed.state is State.FAILED and failed.error is not None and failed.error.code == "GHCM-759"
+    assert failed.error.message.startswith('a call of unit "slow" was begun once')
+
+
+def java(world: World) -> psutil.Process:
+    return next(process for process in world.family() if "java" in process.name())
 
 
 def test_edited_code_changes_results(world: World) -> None:

@@ -41,6 +41,34 @@ def test_a_call_goes_from_accepted_over_running_to_its_answer(store: Store) -> N
     assert found.accepted <= (found.started or 0) <= (found.ended or 0)
 
 
+def test_a_call_whose_process_ends_each_time_fails_in_the_end(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "jobs.sqlite", attempts=3)
+    for number in range(3):
+        assert store.calls.suspected("c1", f"spark-{number}") is (number > 0)
+        start, call = store.calls.started(CALL, f"spark-{number}")
+        assert (start, call.attempts, call.deaths) == (Start.RUN, number + 1, number)
+        assert not store.calls.suspected("c2", f"spark-{number}")
+    start, call = store.calls.started(CALL, "spark-3")
+    assert (start, call.state) == (Start.ANSWERED, CallState.FAILED)
+    assert call.feedback.error is not None and call.feedback.error.code == "GHCM-759"
+    assert "was begun 3 times, and each time the process that ran it ended" in call.feedback.error.message
+    store.close()
+
+
+def test_what_ended_with_the_daemon_or_with_its_program_is_no_death_of_the_call(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "jobs.sqlite", attempts=1)
+    store.calls.started(CALL, "spark-1")
+    before = store.calls.accept(CALL).accepted
+    store.calls.cut_off()
+    call = store.calls.accept(CALL)
+    assert (call.state, call.executor, call.deaths) == (CallState.ACCEPTED, None, 0)
+    assert call.accepted > before
+    assert store.calls.started(CALL, "spark-2")[0] is Start.RUN
+    store.calls.keep("c1")
+    assert store.calls.started(CALL, "spark-3")[0] is Start.RUN
+    store.close()
+
+
 def test_the_same_id_is_the_same_call(store: Store) -> None:
     store.calls.accept(CALL)
     store.calls.finish("c1", done("c1"))
@@ -188,6 +216,20 @@ def test_a_damaged_file_says_what_to_do(tmp_path: Path) -> None:
         open_store(path)
     assert "is damaged" in refused.value.message
     assert "move" in refused.value.hint
+
+
+def test_a_file_of_an_earlier_ghcm_is_brought_up_to_date(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.sqlite"
+    store = open_store(path)
+    store.calls.accept(CALL)
+    with store.database.transaction() as connection:
+        connection.execute("ALTER TABLE calls DROP COLUMN deaths")
+        connection.execute("PRAGMA user_version = 3")
+    store.close()
+    store = open_store(path)
+    call = store.calls.get("c1")
+    assert call is not None and call.deaths == 0
+    store.close()
 
 
 def test_a_file_of_a_later_ghcm_is_left_alone(tmp_path: Path) -> None:

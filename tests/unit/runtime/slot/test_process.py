@@ -37,6 +37,6 @@ def test_a_unit_that_fails_between_two_looks_is_not_reported_as_done(
     monkeypatch.setattr(process, "Engine", FailsAfterEachLook)
     where = {"--bundle": bundle, "--job": "broken-1", "--state": tmp_path / "state", "--base": tmp_path}
     words = [str(word) for pair in where.items() for word in pair]
-    assert process._Process(process._arguments(words)).run() == 1
+    assert process._Process(process._arguments(words)).run() == 1  # pyright: ignore[reportPrivateUsage]
     reports = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [each["event"] for each in reports if each["event"] in ("done", "failed")] == ["failed"]

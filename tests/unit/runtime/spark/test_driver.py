@@ -1,0 +1,34 @@
+"""How the driver gives its slots to calls; no Spark is started."""
+
+import threading
+from pathlib import Path
+
+from ghcm.runtime.jobs.store import open_store
+from ghcm.runtime.pubsub.envelope import Instruction
+from ghcm.runtime.settings import Settings
+from ghcm.runtime.spark.driver import Driver
+
+
+def test_a_call_whose_process_has_ended_runs_alone(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "jobs.sqlite", attempts=3)
+    store.calls.started(Instruction("deadly", "work", "run"), "spark-before")
+    store.calls.accept(Instruction("harmless", "work", "run"))
+    driver = Driver(tmp_path, None, store, Settings(), lambda _event, _more: None)
+    take_slots, free = driver._take_slots, driver._free  # pyright: ignore[reportPrivateUsage]
+    assert len(take_slots("harmless")) == 1
+
+    got = threading.Event()
+
+    def take() -> None:
+        assert sorted(take_slots("deadly")) == [0, 1]
+        got.set()
+
+    waiting = threading.Thread(target=take)
+    waiting.start()
+    while free.qsize():  # it takes what there is, one by one
+        assert not got.is_set()
+    assert not got.is_set()
+    free.put(0)
+    assert got.wait(30)
+    waiting.join()
+    store.close()
