@@ -73,6 +73,8 @@ SERVING = (
     _kind(329, "a reply that is kept no longer", "Call again: replies are kept for ten minutes."),
     _kind(330, "a Supervisor without its caches", "Ask again; if it stays so, see that Redis runs."),
     _kind(331, "a request that is too large", "Send references, and put data into a sink."),
+    _kind(332, "a request by a name or from a page that may not ask", "Add it to [http] hosts or origins."),
+    _kind(333, "a request that does not come to its end", "Send as much as its Content-Length says."),
     _kind(340, "a question to a sink that cannot be answered", "Ask for columns that it has, and values of theirs."),
     _kind(341, "a sink that is not there or cannot be looked at", "Take one of the program's that keeps its rows."),
     _kind(342, "a chart that cannot be drawn of these columns", "Name columns and a kind that go together."),

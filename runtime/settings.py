@@ -56,6 +56,13 @@ def _kept_at(value: object) -> object:
     return value
 
 
+def _listed(value: object) -> object:
+    """A list, or its parts with commas between them, as a variable has it."""
+    return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+
+
+_Origin = Annotated[str, Field(pattern="^https?://[^/@]+$")]
+
 Seconds = Annotated[float, BeforeValidator(_seconds), Field(gt=0)]
 
 _STRICT = ConfigDict(extra="forbid", frozen=True)
@@ -68,6 +75,12 @@ class Http(BaseModel):
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
     """0: a free one."""
+    hosts: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
+    """Further names under which it is reached, as behind a proxy."""
+    origins: Annotated[tuple[_Origin, ...], BeforeValidator(_listed)] = ()
+    """Pages of other servers that may ask, as in "https://office.example"; none by default."""
+    body_time: Seconds = 30.0
+    """How long the body of a request may take to come."""
 
 
 class Spark(BaseModel):

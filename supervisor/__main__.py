@@ -21,7 +21,7 @@ def main() -> None:
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     settings = load_settings({"state": arguments.state})
-    supervisor = Supervisor(StateDirectory(arguments.state), settings.redis, settings)
+    supervisor = Supervisor(StateDirectory(arguments.state), settings.redis, settings, arguments.host)
     # Not uvicorn's `fd`: it takes every descriptor for a Unix socket, so that Nagle's algorithm stays on and each
     # answer waits 40 ms for an acknowledgement.
     sockets = None if arguments.fd is None else [socket.socket(fileno=arguments.fd)]

@@ -18,7 +18,7 @@ from typing import Literal
 
 import redis
 from fastapi import FastAPI, Request, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 import ghcm
 from ghcm.errors import GhcmError
@@ -27,7 +27,6 @@ from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.jobs.store import open_store
 from ghcm.runtime.pubsub.cache import Inbox
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.runtime.pubsub.envelope import LIMIT
 from ghcm.runtime.pubsub.kafka_connection import Brokers
 from ghcm.runtime.settings import Settings
 from ghcm.supervisor import call_routes, chart_routes, documents, problems, sink_routes
@@ -35,6 +34,7 @@ from ghcm.supervisor.call_service import CallService
 from ghcm.supervisor.catalogue import Catalogue, Reader
 from ghcm.supervisor.charts.renderer import ChartRenderer
 from ghcm.supervisor.documents import ProgramDocument
+from ghcm.supervisor.gate import Gate, opened
 from ghcm.supervisor.problems import PROBLEM, Problem
 from ghcm.supervisor.sink_routes import Shown, tag_of, unchanged
 from ghcm.supervisor.sinks import SinkWatch
@@ -60,13 +60,16 @@ _MEDIA = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".
 
 @dataclass(slots=True)
 class Supervisor:
-    """One HTTP process. `url` is the Redis of caches and sinks; `state` where jobs and calls are."""
+    """One HTTP process. `url` is the Redis of caches and sinks; `state` where jobs and calls are; `bound` the name or
+    address that it listens at.
+    """
 
     state: StateDirectory
     url: str
     settings: Settings = field(default_factory=Settings)
+    bound: str = "127.0.0.1"
     _service: CallService | None = None
-    _app: ASGIApp | None = None
+    _gate: ASGIApp | None = None
     _reader: Reader = field(default_factory=Reader)
     _bases: dict[Path, Connections] = field(default_factory=dict[Path, Connections])
     _catalogue: Catalogue = field(default_factory=lambda: Catalogue({}, {}))
@@ -79,8 +82,8 @@ class Supervisor:
         """ASGI."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
-        elif self._app is not None:
-            await limited(self._app, LIMIT)(scope, receive, send)
+        elif self._gate is not None:
+            await self._gate(scope, receive, send)
 
     async def open(self) -> None:
         """Open what calls need and begin to follow the daemon."""
@@ -112,7 +115,8 @@ class Supervisor:
         self._catalogue, errors = self._reader.catalogue(jobs)
         for error in errors:
             log.error("%s", error)
-        self._app = self._built(self._catalogue, self._service)
+        app = self._built(self._catalogue, self._service)
+        self._gate = opened(Gate(app, self.bound, self.settings.http))
         # What the app consists of stays: a collection that walks through it would hold up the calls of that moment. The
         # one before stood frozen too, and would for ever.
         gc.unfreeze()
@@ -230,50 +234,6 @@ class Supervisor:
             return Path(self.state.base(job).read_text(encoding="utf-8"))
         except FileNotFoundError:
             return Path.cwd()
-
-
-def limited(app: ASGIApp, limit: int) -> ASGIApp:
-    """The app, for requests of at most `limit` bytes; larger ones are answered with 413 and not read further."""
-    answer = problems.response(
-        Problem(
-            413,
-            "GHCM-331",
-            f"the request is too large: the limit is {limit:,} bytes",
-            detail="Parameters travel in an instruction, which holds references and no data.",
-            hint="put the data in a sink and pass where it is.",
-        )
-    )
-
-    async def call(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await app(scope, receive, send)
-            return
-        declared = dict(scope["headers"]).get(b"content-length", b"0")
-        body = None if declared.isdigit() and int(declared) > limit else await _read(receive, limit)
-        if body is None:
-            await answer(scope, receive, send)
-            return
-        unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-        async def replay() -> Message:
-            return unread.pop() if unread else await receive()
-
-        await app(scope, replay, send)
-
-    return call
-
-
-async def _read(receive: Receive, limit: int) -> bytes | None:
-    """The body of a request, or None if it is over the limit."""
-    body = b""
-    while True:
-        message = await receive()
-        part: bytes = message.get("body", b"")
-        body += part
-        if len(body) > limit:
-            return None
-        if not message.get("more_body", False):
-            return body
 
 
 def _add_page(app: FastAPI, shown: Shown) -> None:

@@ -24,7 +24,6 @@ _AWAY = frozenset(("GHCM-720", "GHCM-721", "GHCM-730", "GHCM-731", "GHCM-739", "
 """A server, disk, store or program that cannot be used just now: the same call may do later."""
 
 _BODY = "send a JSON object with the parameters by name; their types stand in /docs."
-_JSON_TYPE = "add the header Content-Type: application/json."
 
 
 class Problem(GhcmError):
@@ -120,10 +119,6 @@ def _unread_body(request: Request, error: RequestValidationError) -> Problem | N
     if mistake["type"] == "missing":
         detail = f"The unit has the parameters {listed(parameters_of(request.scope.get('endpoint')))}."
         return Problem(422, "GHCM-324", "the call has no body", detail=detail, hint=_BODY)
-    sent = request.headers.get("content-type", "")
-    if "json" not in sent:
-        detail = f"Its Content-Type is {sent}." if sent else "It has no Content-Type."
-        return Problem(415, "GHCM-324", "the body of the call is not sent as JSON", detail=detail, hint=_JSON_TYPE)
     return Problem(422, "GHCM-324", "the body of the call is no JSON object", hint=_BODY)
 
 

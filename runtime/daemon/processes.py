@@ -132,7 +132,8 @@ class Processes:
             self.calls_may_be_lost()  # those that the one before had accepted and not sent
 
         listener = self.listener.fileno()
-        command = self._command("http", "ghcm.supervisor", *self._told, "--fd", str(listener), inherits=(listener,))
+        bound = ("--host", self.settings.http.host, "--fd", str(listener))
+        command = self._command("http", "ghcm.supervisor", *self._told, *bound, inherits=(listener,))
         self._keep(Child(command, RestartPolicy(None), started=watching, changed=self._changed))
 
     def _died(self, code: int) -> bool:

@@ -1,0 +1,169 @@
+"""The gate before all endpoints: it refuses requests that nobody who may call would send, before anything reads them.
+
+What a page of another site has a visitor's browser send is told by its Host, Origin and Sec-Fetch-Site, and by what a
+form cannot do: send JSON. A request that breaks off starts nothing. Who may call what is decided behind it.
+"""
+
+import asyncio
+from dataclasses import dataclass, field
+from urllib.parse import SplitResult, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ghcm.runtime.pubsub.envelope import LIMIT
+from ghcm.runtime.settings import Http
+from ghcm.supervisor import problems
+from ghcm.supervisor.problems import Problem
+
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+_ALWAYS = {
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
+}
+"""What every answer tells browsers unless it says otherwise: show it to no other site, and run nothing of it."""
+
+_TOO_LARGE = Problem(
+    413,
+    "GHCM-331",
+    f"the request is too large: the limit is {LIMIT:,} bytes",
+    detail="Parameters travel in an instruction, which holds references and no data.",
+    hint="put the data in a sink and pass where it is.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """ASGI, in front of `app`. `bound` is the name or address that the server was told to listen at; `hosts` and
+    `origins` are those of `http` in the settings.
+    """
+
+    app: ASGIApp
+    bound: str
+    http: Http = field(default_factory=Http)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request pass, or answer it with a problem."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers, send = Headers(scope=scope), _guarded(send)
+        try:
+            self._refuse_host(headers, scope)
+            self._refuse_foreign(headers, scope)
+            _refuse_media_type(headers, scope)
+            _refuse_length(headers)
+            body = await _read(receive, self.http.body_time)
+        except Problem as problem:
+            await problems.response(problem)(scope, receive, send)
+            return
+        if body is not None:
+            await self.app(scope, _replayed(body, receive), send)
+
+    def _refuse_host(self, headers: Headers, scope: Scope) -> None:
+        """A browser can be made to take a foreign name for this machine; then that name is the Host."""
+        given = headers.getlist("host")
+        name = _split(f"//{given[0]}").hostname if len(given) == 1 else None
+        here = scope.get("server") or ("", 0)
+        if name not in (*_LOOPBACK, self.bound.lower(), here[0], *map(str.lower, self.http.hosts)):
+            said = f'the host "{given[0]}" is not this server' if given else "the request names no host"
+            hint = "ask for the name that the server listens at, or add yours to [http] hosts."
+            raise Problem(421, "GHCM-332", said, hint=hint)
+
+    def _refuse_foreign(self, headers: Headers, scope: Scope) -> None:
+        """A page of another origin asks: it is told by browsers, which let no page change what they tell."""
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+        if origin is not None and origin in self.http.origins:
+            return
+        foreign = origin is not None and _split(origin).netloc.lower() != headers.get("host", "").lower()
+        if foreign or (site not in ("same-origin", "none") and not _follows_link(headers, scope)):
+            who = f'the page at "{origin}"' if origin else "a page of another site"
+            hint = "have the page served from here, or add its origin to [http] origins."
+            raise Problem(403, "GHCM-332", f"{who} may not ask this server", hint=hint)
+
+
+def opened(gate: Gate) -> ASGIApp:
+    """The gate, with CORS for the origins that the settings name, if any."""
+    if not gate.http.origins:
+        return gate
+    return CORSMiddleware(
+        gate,
+        allow_origins=gate.http.origins,
+        allow_methods=("GET", "POST", "DELETE"),
+        allow_headers=("Authorization", "Content-Type", "Idempotency-Key", "If-None-Match"),
+        expose_headers=("ETag", "Link", "Location", "Retry-After", "X-Total-Count"),
+    )
+
+
+def _guarded(send: Send) -> Send:
+    async def told(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in _ALWAYS.items():
+                headers.setdefault(name, value)
+        await send(message)
+
+    return told
+
+
+def _split(address: str) -> SplitResult:
+    """The parts of an address; all empty where it is none."""
+    try:
+        return urlsplit(address)
+    except ValueError:
+        return urlsplit("")
+
+
+def _follows_link(headers: Headers, scope: Scope) -> bool:
+    """Whether somebody follows a link, which shows the answer to nobody else, and gets what is there for good."""
+    shown = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+    return shown and scope["method"] in ("GET", "HEAD")
+
+
+def _refuse_media_type(headers: Headers, scope: Scope) -> None:
+    """Of what a page can send without asking first, nothing is JSON."""
+    if scope["method"] != "POST":
+        return
+    sent = headers.get("content-type", "")
+    media = sent.partition(";")[0].strip().lower()
+    if media != "application/json" and not (media.startswith("application/") and media.endswith("+json")):
+        detail = f"Its Content-Type is {sent}." if sent else "It has no Content-Type."
+        hint = "add the header Content-Type: application/json, also where there is no body."
+        raise Problem(415, "GHCM-324", "the body of the call is not sent as JSON", detail=detail, hint=hint)
+
+
+def _refuse_length(headers: Headers) -> None:
+    declared = headers.get("content-length", "0")
+    if declared.isdigit() and int(declared) > LIMIT:
+        raise _TOO_LARGE
+
+
+async def _read(receive: Receive, seconds: float) -> bytes | None:
+    """The body of a request; None where it breaks off. Problem where it is too large or takes longer than that."""
+    body = bytearray()
+    try:
+        async with asyncio.timeout(seconds):
+            while True:
+                message = await receive()
+                if message["type"] != "http.request":
+                    return None
+                body += message.get("body", b"")
+                if len(body) > LIMIT:
+                    raise _TOO_LARGE
+                if not message.get("more_body", False):
+                    return bytes(body)
+    except TimeoutError:
+        said = f"the body of the request did not come within {seconds:g} s"
+        raise Problem(408, "GHCM-333", said, hint="send as much as Content-Length says.") from None
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return unread.pop() if unread else await receive()
+
+    return replay
