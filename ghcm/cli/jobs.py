@@ -195,8 +195,12 @@ def stop(
         for answer in control.stream("stop", job=name, grace=grace):
             _show(name, answer, json=json)
     if the_daemon:
-        control.ask("shutdown")
-        terminal.answer({"daemon": "stopping"}, "daemon: stopping", json=json)
+        from ghcm.runtime.daemon.locks import await_end
+
+        answer = control.ask("shutdown")
+        terminal.note("daemon: stopping")
+        await_end(terminal.state_directory(state), cast("int", answer["pid"]))
+        terminal.answer({"daemon": "stopped"}, "daemon: stopped", json=json)
 
 
 def _show(name: str, answer: dict[str, Any], *, json: bool) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ghcm.runtime.daemon.protocol import Control
+    from ghcm.runtime.daemon.state import StateDirectory
 
 
 def is_terminal() -> bool:
@@ -157,10 +158,16 @@ State = Annotated[
 def control(state: Path | None) -> Control:
     """The control socket of the daemon whose state directory the option names, else the settings."""
     from ghcm.runtime.daemon.protocol import Control
+
+    return Control(state_directory(state).control)
+
+
+def state_directory(state: Path | None) -> StateDirectory:
+    """The state directory that the option names, else the settings."""
     from ghcm.runtime.daemon.state import StateDirectory
     from ghcm.runtime.settings import load_settings
 
-    return Control(StateDirectory(load_settings({"state": state}).state).control)
+    return StateDirectory(load_settings({"state": state}).state)
 
 
 RUNNABLE = "A program (.istream, .py) or a bundle (.ghcm or its folder; s3://… is fetched)."

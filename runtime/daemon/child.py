@@ -149,6 +149,12 @@ class Child:
                 _signal(self._process, signal.SIGKILL)
         await asyncio.shield(self._task)
 
+    def kill(self) -> None:
+        """End the process by force, and start none again."""
+        self._stopping.set()
+        if self._process is not None and self._process.returncode is None:
+            _signal(self._process, signal.SIGKILL)
+
     async def _keep(self) -> None:
         while not self._stopping.is_set():
             code = await self._live()

@@ -34,12 +34,12 @@ _REQUESTS = ("status", "submit", "list", "stop", "calls", "tables", "logs", "wat
 class Daemon:
     """Made only when the lock on the state directory is held. `standby`: an engine starts before there is a job."""
 
-    def __init__(
-        self, settings: Settings, state: StateDirectory, store: Store, listener: socket.socket, *, standby: bool
-    ) -> None:
+    def __init__(self, settings: Settings, lock: Lock, store: Store, listener: socket.socket, *, standby: bool) -> None:
+        state = StateDirectory(settings.state)
         self.settings = settings
         self.state = state
         self.store = store
+        self._lock = lock
         self.stopping = asyncio.Event()
         host, port = listener.getsockname()[:2]
         self.url = f"http://{host}:{port}"
@@ -70,6 +70,18 @@ class Daemon:
             await leases.close()
             await asyncio.to_thread(jobs.calls.close)
 
+    def stop(self) -> None:
+        """End in order."""
+        self._lock.ending()
+        self.stopping.set()
+
+    def interrupted(self) -> None:
+        """End in order; asked once more, at once: what runs is cut off, and runs again after the next start."""
+        if self.stopping.is_set():
+            log.info("stopping at once")
+            self.jobs.cut_off()
+        self.stop()
+
     async def watch(self, name: str) -> AsyncIterator[Document]:
         """Everything that happens from now on; begins with the jobs as they are."""
         queue: asyncio.Queue[Document] = asyncio.Queue()
@@ -99,15 +111,16 @@ def run(settings: Settings, ready: Callable[[Document], None], *, standby: bool 
     try:
         listener = listen(settings.http.host, settings.http.port)
         with listener, contextlib.closing(open_store(state.store)) as store:
-            asyncio.run(_live(Daemon(settings, state, store, listener, standby=standby), ready))
+            asyncio.run(_live(Daemon(settings, lock, store, listener, standby=standby), ready))
     finally:
         lock.release()
 
 
 async def _live(daemon: Daemon, ready: Callable[[Document], None]) -> None:
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        loop.add_signal_handler(number, daemon.stopping.set)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, daemon.interrupted)
+    loop.add_signal_handler(signal.SIGHUP, daemon.stop)  # a terminal that closes may say so twice
     log.info("daemon %d in %s, http at %s", os.getpid(), daemon.state.path, daemon.url)
     await daemon.run(ready)
 
@@ -150,8 +163,8 @@ async def answers(daemon: Daemon, op: str, arguments: Document) -> AsyncIterator
             async for event in daemon.watch(str(arguments.get("name", ""))):
                 yield event
         case "shutdown":
-            yield {"stopping": True}
-            daemon.stopping.set()
+            daemon.stop()
+            yield {"stopping": True, "pid": os.getpid()}
         case _:
             raise GhcmError(f'the daemon knows no request "{op}"', code="GHCM-722", hint=suggest(op, _REQUESTS))
 

@@ -192,6 +192,13 @@ class Jobs:
         await asyncio.gather(*(runner.leave() for runner in self.runners.values()))
         await asyncio.gather(*(self._give_up(program) for program in {each.name for each in self.programs()}))
 
+    def cut_off(self) -> None:
+        """End all processes by force; another daemon goes on with the jobs."""
+        for runner in self.runners.values():
+            if runner.child is not None:
+                runner.child.kill()
+        self.processes.kill()
+
     def lease_is_lost(self, program: str, reason: str) -> None:
         """End the job of a program that another daemon runs."""
         for runner in self._running(program):

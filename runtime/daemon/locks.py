@@ -13,12 +13,14 @@ import logging
 import os
 import secrets
 import socket
+import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, cast
 
 import redis
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from ghcm.errors import GhcmError
 from ghcm.places import Place, Remote, place
@@ -49,8 +51,7 @@ def _locked(path: Path, owner: str) -> int:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise _Taken(os.pread(file, 4096, 0).decode(errors="replace")) from None
-            os.ftruncate(file, 0)
-            os.pwrite(file, owner.encode(), 0)
+            _write(file, owner)
         except OSError as error:
             hint = "free some room on that disk, or take a folder where files can be locked."
             raise GhcmError(f'"{path}" cannot be locked: {error.strerror}', code="GHCM-730", hint=hint) from error
@@ -58,23 +59,72 @@ def _locked(path: Path, owner: str) -> int:
     return file
 
 
-class Lock:
-    """The ownership of a state directory."""
+def _write(file: int, owner: str) -> None:
+    """Name the owner of a lock; who reads meanwhile finds one."""
+    os.ftruncate(file, os.pwrite(file, owner.encode(), 0))
 
-    def __init__(self, state: StateDirectory) -> None:
-        state.path.mkdir(parents=True, exist_ok=True)
-        try:
-            self._file = _locked(state.lock, f"{os.getpid()}\n")
-        except _Taken as taken:
-            raise GhcmError(
-                f'another daemon (process {str(taken).strip() or "unknown"}) owns the state directory "{state.path}"',
-                code="GHCM-752",
-                hint="use the one that runs, end it, or give this one a directory of its own with --state.",
-            ) from None
+
+_ENDING = "ending"
+_LOOK_S = 0.1
+_PREDECESSOR_S = 60.0
+"""How long a daemon that is ending is waited for: its processes have their patience, and are killed then."""
+
+
+class Lock:
+    """The ownership of a state directory. `claimed`: what whoever started this process has of `claim`."""
+
+    def __init__(self, state: StateDirectory, claimed: int | None = None) -> None:
+        self._file = claim(state) if claimed is None else claimed
+        self._note("")
+
+    def ending(self) -> None:
+        """Let who comes next know that this process is about to end, and is worth waiting for."""
+        self._note(_ENDING)
 
     def release(self) -> None:
         """Give the directory back."""
         os.close(self._file)
+
+    def _note(self, what: str) -> None:
+        _write(self._file, f"{os.getpid()} {what}\n")
+
+
+def claim(state: StateDirectory, patience: float = _PREDECESSOR_S) -> int:
+    """The lock on a state directory, as the descriptor of a file. A daemon that is ending is waited for, so many
+    seconds; GhcmError where that takes longer, or another owns the directory.
+    """
+    state.path.mkdir(parents=True, exist_ok=True)
+    retrying = Retrying(
+        retry=retry_if_exception(lambda error: isinstance(error, _Taken) and _ENDING in str(error)),
+        stop=stop_after_delay(patience),
+        wait=wait_fixed(_LOOK_S),
+        reraise=True,
+    )
+    try:
+        return retrying(_locked, state.lock, f"{os.getpid()}\n")
+    except _Taken as taken:
+        process = str(taken).partition(" ")[0].strip() or "unknown"
+        raise GhcmError(
+            f'another daemon (process {process}) owns the state directory "{state.path}"',
+            code="GHCM-752",
+            hint="use the one that runs, end it, or give this one a directory of its own with --state.",
+        ) from None
+
+
+def await_end(state: StateDirectory, process: int) -> None:
+    """Return when this process owns the state directory no more, however long that takes."""
+    while _owner(state) == process:
+        time.sleep(_LOOK_S)  # locks tell nobody, and another may take it at once
+
+
+def _owner(state: StateDirectory) -> int | None:
+    """The process that has the lock of a state directory; None where nobody has."""
+    with suppress(FileNotFoundError), state.lock.open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return int(file.read().partition(" ")[0].strip() or 0)
+    return None
 
 
 _APPENDING = ".appending"

@@ -11,7 +11,7 @@
      "tables": [["unit", "table"]]}                           {"as_of": [...]}, and /x/0.arrow, and so on
     {"op": "logs", "name": "http", "follow": true}            {"line": "..."}, and so on
     {"op": "watch"}                                           {"event": "job", "job": {...}}, and so on, without end
-    {"op": "shutdown"}                                        {"stopping": true}
+    {"op": "shutdown"}                                        {"stopping": true, "pid": 1}
     what cannot be done                                       {"error": {"code", "message", "detail", "hint", "place"}}
 
 The last line of each answer that ends is `{"end": true}`, unless it is an error.

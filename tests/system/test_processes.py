@@ -9,11 +9,14 @@ import sys
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import psutil
 import pytest
 
+from ghcm.runtime.jobs.store import open_store
+from ghcm.runtime.pubsub.envelope import Instruction
 from tests.redis_server import RedisServer
 from tests.system.running import PATIENCE, Running, clean_environment, ghcm, gone, running, until
 
@@ -278,13 +281,19 @@ def test_a_daemon_that_was_killed_goes_on_where_it_was(folder: Path) -> None:
         assert windows(folder) == pages(folder)
 
 
-def test_a_daemon_that_ends_leaves_its_jobs_to_the_next(folder: Path) -> None:
-    with running(folder) as daemon:
+def test_a_daemon_that_ends_leaves_its_jobs_and_their_calls_to_the_next(folder: Path) -> None:
+    with running(folder, GHCM_LIMITS_ATTEMPTS="1") as daemon:
         job = daemon.submit("visits.istream")
-        daemon.stop()
+        assert daemon.process is not None
+        assert daemon.cli("stop", "--daemon").stdout == "daemon: stopped\n"
+        assert daemon.process.wait(PATIENCE) == 0
         assert not daemon.state.control.exists()
+        with closing(open_store(daemon.state.store)) as store:  # it ran when the daemon ended
+            store.calls.started(Instruction("cut-off", "visits", "most_visited", {"n": 1}), "engine-before")
         daemon.start()
         until(lambda: daemon.job(job)["state"] == "running", "the job to run again")
+        found = "/programs/visits/units/most_visited/calls/cut-off?wait=60"
+        assert daemon.get(found).json["state"] == "done", daemon.get(found).text
 
 
 @pytest.mark.parametrize("name", ["http", "redis", "engine"])

@@ -5,13 +5,14 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.child import RestartPolicy, follow, last_words, tail
-from ghcm.runtime.daemon.locks import Lock
+from ghcm.runtime.daemon.locks import Lock, await_end, claim
 from ghcm.runtime.daemon.protocol import Control, decode, encode, error_document, raised
 from ghcm.runtime.daemon.state import StateDirectory, dead_folders, keep_letters
 from ghcm.runtime.sockets import short_socket
@@ -22,6 +23,8 @@ from pathlib import Path
 from ghcm.runtime.daemon.locks import Lock
 from ghcm.runtime.daemon.state import StateDirectory
 lock = Lock(StateDirectory(Path(sys.argv[1])))
+if "ending" in sys.argv:
+    lock.ending()
 print("held", flush=True)
 sys.stdin.read()
 """
@@ -47,6 +50,23 @@ def test_the_lock_of_a_process_that_was_killed_is_free(tmp_path: Path) -> None:
         holder.send_signal(signal.SIGKILL)
         holder.wait()
         Lock(state).release()
+
+
+def test_a_daemon_that_is_ending_is_waited_for(tmp_path: Path) -> None:
+    state = StateDirectory(tmp_path)
+    line = [sys.executable, "-c", HOLDER, str(tmp_path), "ending"]
+    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None and holder.stdin is not None
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(GhcmError, match=rf"another daemon \(process {holder.pid}\) owns"):
+            claim(state, patience=0.2)
+        with ThreadPoolExecutor() as threads:
+            claimed, ended = threads.submit(claim, state), threads.submit(await_end, state, holder.pid)
+            assert not (claimed.done() or ended.done())
+            holder.stdin.close()
+            ended.result(60)
+            Lock(state, claimed.result(60)).release()
+    assert holder.returncode == 0
 
 
 def test_sockets_of_deep_folders_stand_elsewhere(tmp_path: Path) -> None:
