@@ -100,7 +100,8 @@ def opened(gate: Gate) -> ASGIApp:
 
 def _guarded(send: Send) -> Send:
     async def told(message: Message) -> None:
-        if message["type"] == "http.response.start":
+        # What 304 says would replace what the browser was told with the page itself.
+        if message["type"] == "http.response.start" and message["status"] != 304:
             headers = MutableHeaders(scope=message)
             for name, value in _ALWAYS.items():
                 headers.setdefault(name, value)

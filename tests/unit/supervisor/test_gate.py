@@ -122,6 +122,12 @@ def test_browsers_are_told_to_show_answers_to_nobody_else(shop: Served) -> None:
         assert "frame-ancestors 'none'" in headers["content-security-policy"]
 
 
+def test_a_page_that_has_not_changed_keeps_what_it_may_do(shop: Served) -> None:
+    page = shop.get("/programs/shop/watch").headers
+    again = shop.get("/programs/shop/watch", If_None_Match=page["etag"])
+    assert (again.status, again.headers.get("content-security-policy")) == (304, None)
+
+
 def test_settings_name_hosts_and_origins() -> None:
     found = load_settings({}, environment={"GHCM_HTTP_ORIGINS": "https://a.example, http://b.example:1"})
     assert found.http.origins == ("https://a.example", "http://b.example:1")
