@@ -15,6 +15,7 @@ from pathlib import Path
 from ghcm.codegen.backend import zipped
 from ghcm.codegen.engines import backend_of, module_path
 from ghcm.errors import GhcmError
+from ghcm.seal import seal
 from ghcm.spg.graph import Program, Unit
 from ghcm.spg.json import to_json as program_to_json
 from ghcm.values import to_json
@@ -79,7 +80,7 @@ def build(
     files["spg.json"] = _json(program_to_json(program))
     files["plan.json"] = _json(program_to_json(optimised))
     files["manifest.json"] = _json(_manifest(optimised, files, requirements))
-    return zipped(files)
+    return seal(zipped(files))
 
 
 def _manifest(program: Program, files: Mapping[str, bytes], requirements: Sequence[str]) -> dict[str, object]:

@@ -9,28 +9,28 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-import os
 import re
-import shutil
 import sys
-import tempfile
 import threading
-import zipfile
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from types import ModuleType
-from typing import cast
 
-from ghcm.errors import GhcmError, suggest
+from pydantic import BaseModel, ConfigDict
+
+from ghcm.errors import GhcmError, sentence, suggest
+from ghcm.runtime.unpacking import unpacked
 from ghcm.source import Origin, Source
 from ghcm.spg.graph import Program
 from ghcm.spg.json import from_json
+from ghcm.spg.verify import verify
 
 _FORMAT = 1
+_AGAIN = "build it again, or undo what was changed in that file."
 _importing = threading.RLock()
 _ELSEWHERE = frozenset({"pyspark"})
 """Requirements that only the Spark driver needs, which checks them itself."""
@@ -43,7 +43,7 @@ class Bundle:
     path: Path
     folder: Path
     hash: str
-    manifest: Mapping[str, object] = field(repr=False)
+    manifest: Manifest = field(repr=False)
 
     @classmethod
     def open(cls, path: Path | str, *, cache: Path | None = None) -> Bundle:
@@ -53,7 +53,7 @@ class Bundle:
         found = Path(path)
         if not found.exists():
             raise GhcmError(f'cannot open bundle "{found}": there is no such file', code="GHCM-610")
-        folder, digest = (found, _hash_folder(found)) if found.is_dir() else _unpack(found, cache or _default_cache())
+        folder, digest = (found, _hash_folder(found)) if found.is_dir() else unpacked(found, cache)
         manifest = _manifest(found, folder)
         bundle = cls(found, folder, digest, manifest)
         bundle.require()
@@ -76,8 +76,8 @@ class Bundle:
     @cached_property
     def edited(self) -> tuple[str, ...]:
         """The files that differ from what was built, or are missing, by name."""
-        known = cast("Mapping[str, str]", self.manifest.get("files", {}))
-        return tuple(name for name, digest in sorted(known.items()) if _hash_file(self.folder / name) != digest)
+        known = sorted(self.manifest.files.items())
+        return tuple(name for name, digest in known if _hash_file(self.folder / name) != digest)
 
     def line(self, origin: Origin) -> str:
         """The line of the program at this position; empty where the bundle does not have it."""
@@ -94,12 +94,10 @@ class Bundle:
 
     def unit_module(self, unit: str) -> ModuleType:
         """The generated module of a unit, imported under a name that no other bundle has."""
-        units = cast("list[dict[str, str]]", self.manifest["units"])
-        found = next((each for each in units if each["name"] == unit), None)
-        if found is None:
-            names = [each["name"] for each in units]
-            raise GhcmError(f'bundle "{self.path}" has no unit "{unit}"', code="GHCM-611", hint=suggest(unit, names))
-        return self._import(found["module"])
+        units = {each.name: each.module for each in self.manifest.units}
+        if unit not in units:
+            raise GhcmError(f'bundle "{self.path}" has no unit "{unit}"', code="GHCM-611", hint=suggest(unit, units))
+        return self._import(units[unit])
 
     def load(self, name: str) -> ModuleType:
         """A Python module of the user's, or of an installed package. GhcmError if it cannot be imported."""
@@ -115,7 +113,7 @@ class Bundle:
 
     def require(self) -> None:
         """GhcmError if a package is missing that the bundle needs."""
-        wanted = cast("list[str]", self.manifest.get("requirements", []))
+        wanted = self.manifest.requirements
         missing = [each for each in wanted if (name := _package(each)) not in _ELSEWHERE and not _installed(name)]
         if missing:
             raise GhcmError(
@@ -126,11 +124,12 @@ class Bundle:
 
     def _program(self, name: str) -> Program:
         try:
-            return from_json(json.loads((self.folder / name).read_text(encoding="utf-8")))
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise GhcmError(
-                f'bundle "{self.path}" cannot be used: "{name}" cannot be read', code="GHCM-610", detail=f"{error}."
-            ) from error
+            program = from_json(json.loads((self.folder / name).read_text(encoding="utf-8")))
+        except (OSError, ValueError, RecursionError) as error:
+            raise _unreadable(self.path, name, error) from error
+        if name in self.edited and (broken := verify(program)):  # else the compiler has verified it
+            raise _unreadable(self.path, name, ValueError("; ".join(broken[:3])))
+        return program
 
     def _import(self, path: str) -> ModuleType:
         name = f"ghcm_bundle_{self.hash[:16]}_{re.sub(r'[^0-9A-Za-z_]', '_', path.removesuffix('.py'))}"
@@ -196,66 +195,50 @@ def _taken_out(package: str) -> dict[str, ModuleType]:
     return {name: sys.modules.pop(name) for name in names}
 
 
-def _manifest(path: Path, folder: Path) -> Mapping[str, object]:
+class UnitEntry(BaseModel):
+    """What the manifest says of a unit: its name, and the path of its module in the bundle."""
+
+    model_config = ConfigDict(frozen=True, strict=True)
+    name: str
+    module: str
+
+
+class Manifest(BaseModel):
+    """What a bundle says of itself: the GHCM that built it, the packages that it needs where it runs, its units, and
+    the digest of each file as it was built.
+    """
+
+    model_config = ConfigDict(frozen=True, strict=True)
+    ghcm: str = ""
+    requirements: list[str] = []
+    units: list[UnitEntry]
+    files: dict[str, str] = {}
+
+
+def _manifest(path: Path, folder: Path) -> Manifest:
+    file = folder / "manifest.json"
     try:
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        said = json.loads(file.read_text(encoding="utf-8"))
+        if isinstance(said, dict) and said.get("format") != _FORMAT:
+            raise GhcmError(
+                f'bundle "{path}" has format {said.get("format")}, this GHCM reads format {_FORMAT}',
+                code="GHCM-610",
+                hint="build it again with this GHCM",
+            )
+        manifest = Manifest.model_validate(said)
+    except OSError as error:
         raise GhcmError(f'"{path}" is no bundle: it has no manifest', code="GHCM-610", detail=f"{error}.") from error
-    if manifest.get("format") != _FORMAT:
-        raise GhcmError(
-            f'bundle "{path}" has format {manifest.get("format")}, this GHCM reads format {_FORMAT}',
-            code="GHCM-610",
-            hint="build it again with this GHCM",
-        )
-    return cast("Mapping[str, object]", manifest)
+    except (ValueError, RecursionError) as error:
+        raise _unreadable(path, "manifest.json", error) from error
+    for name in manifest.files:
+        if not (folder / name).is_file():
+            raise GhcmError(f'bundle "{path}" cannot be used: it lacks "{name}"', code="GHCM-610", hint=_AGAIN)
+    return manifest
 
 
-def _default_cache() -> Path:
-    home = os.environ.get("XDG_CACHE_HOME")
-    return Path(home) / "ghcm" / "bundles" if home else Path.home() / ".cache" / "ghcm" / "bundles"
-
-
-def _unpack(path: Path, cache: Path) -> tuple[Path, str]:
-    """Unpack the zip file, unless it has been before; its folder appears as a whole."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise GhcmError(f'cannot open bundle "{path}": {error.strerror}', code="GHCM-610") from error
-    digest = hashlib.sha256(data).hexdigest()
-    folder = cache / digest
-    if folder.is_dir():
-        return folder, digest
-    try:
-        cache.mkdir(parents=True, exist_ok=True, mode=0o700)
-        fresh = Path(tempfile.mkdtemp(dir=cache, prefix=".unpacking-"))
-    except OSError as error:
-        raise _no_cache(cache, error) from error
-    try:
-        with zipfile.ZipFile(path) as archive:
-            for name in archive.namelist():
-                if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
-                    raise GhcmError(f'"{path}" is no bundle: it holds the path "{name}"', code="GHCM-610")
-            archive.extractall(fresh)
-        try:
-            fresh.rename(folder)
-        except OSError:
-            if not folder.is_dir():  # else another process was faster
-                raise
-    except zipfile.BadZipFile as error:
-        raise GhcmError(f'"{path}" is no bundle: it is no zip file', code="GHCM-610") from error
-    except OSError as error:
-        raise _no_cache(cache, error) from error
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
-    return folder, digest
-
-
-def _no_cache(cache: Path, error: OSError) -> GhcmError:
-    return GhcmError(
-        f'bundles cannot be unpacked into "{cache}": {(error.strerror or str(error)).lower()}',
-        code="GHCM-616",
-        hint="set XDG_CACHE_HOME to a folder that this user may write and that has room.",
-    )
+def _unreadable(path: Path, name: str, error: Exception) -> GhcmError:
+    message = f'bundle "{path}" cannot be used: "{name}" cannot be read'
+    return GhcmError(message, code="GHCM-610", detail=sentence(error), hint=_AGAIN)
 
 
 def _hash_file(path: Path) -> str:

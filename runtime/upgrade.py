@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
-from typing import cast
 
 from ghcm.errors import GhcmError
 from ghcm.expr import Expr, Lambda, numbered, numbered_function
@@ -360,12 +359,11 @@ class Version:
 
 def version_of(bundle: Bundle) -> Version:
     """The version that a bundle holds."""
-    units = cast("list[dict[str, str]]", bundle.manifest["units"])
     # The same graph gives the same code but for the lines that it cites, so code is compared where that may not hold.
-    made_by = f"ghcm {bundle.manifest.get('ghcm')}"
+    made_by = f"ghcm {bundle.manifest.ghcm}"
     code = {
-        each["name"]: bundle.digest(each["module"]) if each["module"] in bundle.edited else made_by for each in units
+        each.name: bundle.digest(each.module) if each.module in bundle.edited else made_by
+        for each in bundle.manifest.units
     }
-    files = cast("Mapping[str, str]", bundle.manifest.get("files", {}))
-    python = {name: bundle.digest(name) for name in files if name.startswith("python/")}
+    python = {name: bundle.digest(name) for name in bundle.manifest.files if name.startswith("python/")}
     return Version(bundle.program, bundle.plan, code, python)

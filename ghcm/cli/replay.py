@@ -122,8 +122,9 @@ def _write_claim(bundle: Bundle, part: Program, folder: Path, claim: Claim) -> N
     """Compile what is replayed, and make the claim one."""
     optimised = optimise(part).program
     sources, python = _texts(bundle.folder / "source"), _texts(bundle.folder / "python")
-    needs = cast("list[str]", bundle.manifest.get("requirements", []))
-    bundles.write(part, optimised, generate(optimised), sources, python, folder / "replay.ghcm", needs)
+    bundles.write(
+        part, optimised, generate(optimised), sources, python, folder / "replay.ghcm", bundle.manifest.requirements
+    )
     with (folder / "claim.new").open("w", encoding="utf-8") as file:
         json.dump(asdict(claim), file)
         flush(file)

@@ -26,11 +26,11 @@ def to_json(program: Program) -> dict[str, object]:
     return {"spg": VERSION, **cast("dict[str, object]", _writer(_ROOT)(program))}
 
 
-def from_json(data: dict[str, object]) -> Program:
+def from_json(data: object) -> Program:
     """The inverse of `to_json`; ValueError says what is wrong and where."""
-    if data.get("spg") != VERSION:
-        raise ValueError(f"the SPG has version {data.get('spg')}, this GHCM reads version {VERSION}")
-    body = {name: value for name, value in data.items() if name != "spg"}
+    body = _object(data)
+    if (version := body.pop("spg", None)) != VERSION:
+        raise ValueError(f"the SPG has version {version}, this GHCM reads version {VERSION}")
     return cast("Program", _reader(_ROOT)(body))
 
 
@@ -131,6 +131,11 @@ def _array(data: object) -> list[object]:
     return cast("list[object]", data if isinstance(data, list) else _refuse("an array", data))
 
 
+def _object(data: object) -> dict[str, object]:
+    """A copy of it."""
+    return dict(cast("dict[str, object]", data if isinstance(data, dict) else _refuse("an object", data)))
+
+
 def _at(path: object, form: Form, data: object) -> object:
     try:
         return _reader(form)(data)
@@ -140,9 +145,7 @@ def _at(path: object, form: Form, data: object) -> object:
 
 
 def _read_object(form: Choice, data: object) -> object:
-    if not isinstance(data, dict):
-        _refuse("an object", data)
-    given = dict(cast("dict[str, object]", data))
+    given = _object(data)
     class_ = form.named(str(given.pop("is", ""))) if len(form.classes) > 1 else next(iter(form.classes))
     values: dict[str, object] = {}
     for part in parts_of(class_):
@@ -152,7 +155,10 @@ def _read_object(form: Choice, data: object) -> object:
             raise ValueError(f'a {class_.__name__} needs "{part.name}"')
     if given:
         raise ValueError(f'a {class_.__name__} has no "{next(iter(given))}"')
-    return class_(**values)
+    try:
+        return class_(**values)
+    except (TypeError, LookupError, AttributeError, ArithmeticError) as error:  # its parts do not go together
+        raise ValueError(f"no {class_.__name__} can be made of this: {error}") from None
 
 
 def _read_value(data: object) -> object:
@@ -166,15 +172,25 @@ def _read_value(data: object) -> object:
         case {"bytes": str(text)}:
             return base64.b64decode(text, validate=True)
         case {"decimal": str(text)}:
-            return Decimal(text)
+            return _decimal(text)
         case dict():
             return _read_nested(cast("dict[str, object]", data))
         case _:
             return _refuse("a value", data)
 
 
+def _decimal(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except ArithmeticError:
+        raise ValueError(f"{text[:40]!r} is no decimal") from None
+
+
 def _read_nested(data: dict[str, object]) -> object:
     if "struct" in data:
         return tuple([_read_value(each) for each in _array(data["struct"])])
     pairs = [_array(pair) for pair in _array(data.get("map"))]
-    return {_read_value(key): _read_value(held) for key, held in pairs}
+    try:
+        return {_read_value(key): _read_value(held) for key, held in pairs}
+    except TypeError:
+        raise ValueError(f"expected keys of a map, found {str(data)[:40]!r}") from None
