@@ -52,8 +52,12 @@ class Bundle:
         """
         found = Path(path)
         if not found.exists():
-            raise GhcmError(f'cannot open bundle "{found}": there is no such file', code="GHCM-610")
-        folder, digest = (found, _hash_folder(found)) if found.is_dir() else unpacked(found, cache)
+            hint = "build it again, or copy it again from where it is whole."
+            raise GhcmError(f'cannot open bundle "{found}": there is no such file', code="GHCM-610", hint=hint)
+        try:
+            folder, digest = (found, _hash_folder(found)) if found.is_dir() else unpacked(found, cache)
+        except OSError as error:
+            raise _unreadable(found, str(error.filename), error) from error
         manifest = _manifest(found, folder)
         bundle = cls(found, folder, digest, manifest)
         bundle.require()
@@ -204,11 +208,12 @@ class UnitEntry(BaseModel):
 
 
 class Manifest(BaseModel):
-    """What a bundle says of itself: the GHCM that built it, the packages that it needs where it runs, its units, and
-    the digest of each file as it was built.
+    """What a bundle says of itself: its format, the GHCM that built it, the packages that it needs where it runs, its
+    units, and the digest of each file as it was built.
     """
 
     model_config = ConfigDict(frozen=True, strict=True)
+    format: int
     ghcm: str = ""
     requirements: list[str] = []
     units: list[UnitEntry]
@@ -218,18 +223,17 @@ class Manifest(BaseModel):
 def _manifest(path: Path, folder: Path) -> Manifest:
     file = folder / "manifest.json"
     try:
-        said = json.loads(file.read_text(encoding="utf-8"))
-        if isinstance(said, dict) and said.get("format") != _FORMAT:
-            raise GhcmError(
-                f'bundle "{path}" has format {said.get("format")}, this GHCM reads format {_FORMAT}',
-                code="GHCM-610",
-                hint="build it again with this GHCM",
-            )
-        manifest = Manifest.model_validate(said)
+        manifest = Manifest.model_validate(json.loads(file.read_text(encoding="utf-8")))
     except OSError as error:
         raise GhcmError(f'"{path}" is no bundle: it has no manifest', code="GHCM-610", detail=f"{error}.") from error
     except (ValueError, RecursionError) as error:
         raise _unreadable(path, "manifest.json", error) from error
+    if manifest.format != _FORMAT:
+        raise GhcmError(
+            f'bundle "{path}" has format {manifest.format}, this GHCM reads format {_FORMAT}',
+            code="GHCM-610",
+            hint="build it again with this GHCM",
+        )
     for name in manifest.files:
         if not (folder / name).is_file():
             raise GhcmError(f'bundle "{path}" cannot be used: it lacks "{name}"', code="GHCM-610", hint=_AGAIN)
@@ -261,7 +265,7 @@ def _package(requirement: str) -> str:
 def _installed(package: str) -> bool:
     try:
         version(package)
-    except PackageNotFoundError:
+    except (PackageNotFoundError, ValueError):  # none that has such a name
         return False
     return True
 

@@ -231,8 +231,8 @@ class Supervisor:
 
     def _base(self, job: str) -> Path:
         try:
-            return Path(self.state.base(job).read_text(encoding="utf-8"))
-        except FileNotFoundError:
+            return self.state.folder_of(job)
+        except GhcmError:  # such a job has failed
             return Path.cwd()
 
 

@@ -44,7 +44,7 @@ def known(name: str | None, state: Path | None) -> tuple[Program, Connections, L
     names = {job.program for job, _ in ran}
     wanted = next(iter(names)) if wanted is None and len(names) == 1 else wanted
     for job, at in [each for each in ran if wanted in (each[0].program, each[0].id)][-1:]:
-        base, last = Path(at.base(job.id).read_text(encoding="utf-8")), job.id
+        base, last = at.folder_of(job.id), job.id
         bundle = at.bundle(job.id, job.version)
         program = program or Bundle.open(bundle).program
     if program is None:

@@ -143,25 +143,22 @@ class Jobs:
         """Go on with the jobs of an earlier daemon, and with the calls that were cut off with it."""
         self.store.calls.cut_off()
         for job in reversed(self.store.jobs.find(over=False)):
-            try:
-                base = Path(self.state.base(job.id).read_text(encoding="utf-8"))
-                program = Bundle.open(Path(job.bundle)).program
-            except (GhcmError, OSError) as error:
-                self.store.jobs.move(job.id, JobState.FAILED, f"its bundle cannot be read: {error}")
-                continue
             if job.state is JobState.STOPPING:  # the one before was killed at it; the last snapshot is where it is
                 self._spawn(self._settle(self.store.jobs.move(job.id, JobState.STOPPED, REQUESTED)))
             else:
-                self._resume(job, program, base)
+                self._resume(job)
 
-    def _resume(self, job: Job, program: Program, base: Path) -> None:
-        """Start a job of an earlier daemon, unless another runs instead by now."""
+    def _resume(self, job: Job) -> None:
+        """Start a job of an earlier daemon, unless its bundle is spoilt or another runs instead by now: then it fails,
+        and it alone.
+        """
         try:
+            base, program = self.state.folder_of(job.id), Bundle.open(Path(job.bundle)).program
             self._append_locks.take(job.id, program, base, beside=self.state.beside(job.id).exists())
         except GhcmError as error:
-            log.error('job "%s" cannot go on: %s', job.id, error.message)
-            failed = self.store.jobs.move(job.id, JobState.FAILED, f"{error.message}. {error.detail}", error=error)
-            self._spawn(self._settle(failed))
+            log.error('job "%s" cannot go on: %s', job.id, error)
+            reason = f"{error.message}. {error.detail}" if error.detail else error.message
+            self._spawn(self._settle(self.store.jobs.move(job.id, JobState.FAILED, reason, error=error)))
         else:
             self._start(job, program, base)
 

@@ -127,11 +127,11 @@ class EarlierJobs:
         """
         for job in self.store.jobs.find(program):
             try:
-                if Path(self.state.base(job.id).read_text(encoding="utf-8")) == base.absolute():
+                if self.state.folder_of(job.id) == base.absolute():
                     before = Bundle.open(Path(job.bundle))
                     if again is not Again.UNSAID or self._has_written(job, before.program):
                         return job, before
-            except (GhcmError, OSError) as error:
+            except GhcmError as error:
                 log.warning('the earlier job "%s" cannot be read: %s', job.id, error)
         if again is Again.RESUME and (taken := self._taken_over(program, base)) is not None:
             return taken
@@ -183,7 +183,7 @@ async def upgrade_running(runner: JobRunner, bundle: Bundle, base: Path, again: 
     upgrade = compare(version_of(before), version_of(bundle))
     if upgrade.nothing:
         raise _runs(runner, "Nothing in it has changed", "end it first to have it begin anew")
-    there = Path(state.base(job.id).read_text(encoding="utf-8"))
+    there = state.folder_of(job.id)
     if there != base.absolute():
         raise _runs(runner, f'It runs in the folder "{there}"', f'submit it with -C "{there}" to change it, or end it')
     if upgrade.obstacles:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from ghcm.errors import GhcmError, sentence
 from ghcm.places import Place, Remote
 from ghcm.runtime.sockets import short_socket
 from ghcm.tables.versions import explained
@@ -35,6 +36,18 @@ class StateDirectory:
     def base(self, job: str) -> Path:
         """The file that names the folder which the relative paths of a job start from."""
         return self.path / "bundles" / f"{job}.base"
+
+    def folder_of(self, job: str) -> Path:
+        """The folder that the relative paths of a job start from. GhcmError if that cannot be told."""
+        try:
+            return Path(self.base(job).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise GhcmError(
+                f'it is not known in which folder job "{job}" runs',
+                code="GHCM-735",
+                detail=f'"{self.base(job)}" cannot be read: {sentence(error)}',
+                hint="submit its program again.",
+            ) from error
 
     def beside(self, job: str) -> Path:
         """The file that says, by being there, that a job may append where others do."""

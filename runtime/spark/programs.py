@@ -60,11 +60,10 @@ def open_jobs(store: Store, state: StateDirectory, known: Mapping[str, Job]) -> 
             found[each.id] = known[each.id]
             continue
         try:
-            base = Path(state.base(each.id).read_text(encoding="utf-8"))
-            job = Job(each.id, Bundle.open(Path(each.bundle)), base)
+            job = Job(each.id, Bundle.open(Path(each.bundle)), state.folder_of(each.id))
             if job.units:
                 found[each.id] = job
-        except (GhcmError, OSError) as error:
+        except GhcmError as error:
             log.error('job "%s" cannot be served: %s', each.id, error)
             continue
         if job.bundle.edited:

@@ -1,4 +1,4 @@
-"""Bundles that are damaged, or made to do harm: each is refused with a clear error, and no part of it stays anywhere."""
+"""Bundles that are damaged, or made to do harm: each is refused with a clear error, and leaves nothing."""
 
 from __future__ import annotations
 
@@ -185,18 +185,19 @@ def test_a_folder_whose_files_are_not_what_they_should_be_is_refused(folder: Pat
             assert Bundle.open(folder).program is Bundle.open(folder).plan
         assert caught.value.code == "GHCM-610" and "folder" in str(caught.value)
     (folder / name).unlink()
-    with pytest.raises(GhcmError, match="no manifest|it lacks"):
+    with pytest.raises(GhcmError, match=r"no manifest|it lacks"):
         Bundle.open(folder)
 
 
 def places(document: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Where something stands in JSON."""
-    inner = (
-        document.items() if isinstance(document, dict) else enumerate(document) if isinstance(document, list) else ()
-    )
-    for key, held in inner:
+    keys: Any = document if isinstance(document, dict) else range(len(document)) if isinstance(document, list) else ()
+    for key in keys:
         yield (*path, key)
-        yield from places(held, (*path, key))
+        yield from places(document[key], (*path, key))
+
+
+WRONG: list[Any] = [None, -1, 1e300, "", "\0", "x{", [], [[]], {}, {"is": "Map"}, {"decimal": "x"}, {"map": [[[], 1]]}]
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "spg.json"])
@@ -208,7 +209,7 @@ def test_whatever_is_changed_in_a_folder_is_refused_or_a_program(folder: Path, n
         at = changed
         for key in path[:-1]:
             at = at[key]
-        at[path[-1]] = draw.choice([None, -1, 1e300, "", "\0", "x{", [], [[]], {}, {"is": "Map"}, {"decimal": "x"}])
+        at[path[-1]] = draw.choice(WRONG)
         (folder / name).write_text(json.dumps(changed))
         try:
             bundle = Bundle.open(folder)
