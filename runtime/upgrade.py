@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
+from typing import cast
 
 from ghcm.errors import GhcmError
 from ghcm.expr import Expr, Lambda, numbered, numbered_function
