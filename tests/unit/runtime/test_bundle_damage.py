@@ -11,7 +11,7 @@ import struct
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -191,7 +191,11 @@ def test_a_folder_whose_files_are_not_what_they_should_be_is_refused(folder: Pat
 
 def places(document: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Where something stands in JSON."""
-    keys: Any = document if isinstance(document, dict) else range(len(document)) if isinstance(document, list) else ()
+    keys: list[Any] = []
+    if isinstance(document, dict):
+        keys = list(cast("dict[str, Any]", document))
+    elif isinstance(document, list):
+        keys = list(range(len(cast("list[Any]", document))))
     for key in keys:
         yield (*path, key)
         yield from places(document[key], (*path, key))
