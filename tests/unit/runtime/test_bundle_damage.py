@@ -195,7 +195,7 @@ def places(document: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...
     if isinstance(document, dict):
         keys = list(cast("dict[str, Any]", document))
     elif isinstance(document, list):
-        keys = list(range(len(cast("list[Any]", document))))
+        keys = list(range(len(cast("list[object]", document))))
     for key in keys:
         yield (*path, key)
         yield from places(document[key], (*path, key))
