@@ -80,6 +80,8 @@ SERVING = (
     _kind(342, "a chart that cannot be drawn of these columns", "Name columns and a kind that go together."),
     _kind(343, "a panel that is not there or is no chart", "Take one of the board's."),
     _kind(345, "a chart that takes too long or finds no room", "Ask for fewer rows, or again in a second."),
+    _kind(350, "a request without a token, or with one that is not valid", "Send one that ghcm token create has made."),
+    _kind(351, "a request that the scopes of the caller do not allow", "Take a token with the scope that is named."),
 )
 """Codes 2xx and 3xx that no line of a program is to blame for: the compiler's own, and answers over HTTP."""
 
@@ -117,6 +119,9 @@ COMMANDS = (
     _kind(622, "parameters of a call that its unit does not have", "Write name=value, as ghcm call shows them."),
     _kind(623, "a name that the reference does not have", "Take the name that is suggested."),
     _kind(624, "a question in SQL that DuckDB cannot answer", "Correct it; each sink is a table of its name."),
+    _kind(630, "a scope of a token that means nothing", "Write call:PROGRAM/UNIT, read:PROGRAM or cancel:*."),
+    _kind(631, "a token that is not there", "Take the id of one that ghcm token list shows."),
+    _kind(632, "a file of tokens that cannot be read", "Restore it, or create the tokens anew."),
 )
 """Codes 6xx: files, settings and arguments that commands cannot take."""
 

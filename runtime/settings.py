@@ -83,6 +83,16 @@ class Http(BaseModel):
     """How long the body of a request may take to come."""
 
 
+class Access(BaseModel):
+    """`[access]`: who is let in over HTTP."""
+
+    model_config = _STRICT
+    required: bool = False
+    """Whether callers on this machine need a token, too; those from elsewhere always do."""
+    tokens: Path | None = None
+    """The file of tokens; None: in the state directory."""
+
+
 class Spark(BaseModel):
     """`[spark]`: where batch units run."""
 
@@ -146,6 +156,7 @@ class Settings(BaseModel):
     patience: Seconds = 30.0
     """How long a server that is away is waited for."""
     http: Http = Http()
+    access: Access = Access()
     spark: Spark = Spark()
     s3: S3 = S3()
     limits: Limits = Limits()
@@ -153,6 +164,10 @@ class Settings(BaseModel):
     def snapshots_at(self, state: Path) -> Place:
         """Where the snapshots of jobs are whose state is there."""
         return state / "snapshots" if self.snapshots is None else place(Path.cwd(), self.snapshots)
+
+    def tokens_at(self, state: Path) -> Path:
+        """The file of tokens of a daemon whose state is there."""
+        return self.access.tokens or state / "tokens.json"
 
     @property
     def embedded(self) -> bool:

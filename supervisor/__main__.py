@@ -5,6 +5,7 @@ import logging
 import socket
 from pathlib import Path
 
+from ghcm.runtime.daemon.control import is_loopback, listen
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.settings import load_settings
 from ghcm.supervisor.app import Supervisor
@@ -21,11 +22,12 @@ def main() -> None:
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     settings = load_settings({"state": arguments.state})
-    supervisor = Supervisor(StateDirectory(arguments.state), settings.redis, settings, arguments.host)
+    listener = listen(arguments.host, arguments.port) if arguments.fd is None else socket.socket(fileno=arguments.fd)
+    elsewhere = not is_loopback(listener)
+    supervisor = Supervisor(StateDirectory(arguments.state), settings.redis, settings, arguments.host, elsewhere)
     # Not uvicorn's `fd`: it takes every descriptor for a Unix socket, so that Nagle's algorithm stays on and each
     # answer waits 40 ms for an acknowledgement.
-    sockets = None if arguments.fd is None else [socket.socket(fileno=arguments.fd)]
-    server(supervisor, arguments.host, arguments.port).run(sockets)
+    server(supervisor, arguments.host, arguments.port).run([listener])
 
 
 if __name__ == "__main__":

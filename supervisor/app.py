@@ -22,6 +22,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 import ghcm
 from ghcm.errors import GhcmError
+from ghcm.runtime.access.scopes import Action, Caller
+from ghcm.runtime.access.tokens import TokenFile
 from ghcm.runtime.daemon.protocol import LONGEST_LINE, decode, encode
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.jobs.store import open_store
@@ -30,6 +32,8 @@ from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.kafka_connection import Brokers
 from ghcm.runtime.settings import Settings
 from ghcm.supervisor import call_routes, chart_routes, documents, problems, sink_routes
+from ghcm.supervisor.access.identity import Identity
+from ghcm.supervisor.access.needs import UNKNOWN_CALLER, Open, ask_at_each_route, needs, open_to
 from ghcm.supervisor.call_service import CallService
 from ghcm.supervisor.catalogue import Catalogue, Reader
 from ghcm.supervisor.charts.renderer import ChartRenderer
@@ -61,13 +65,15 @@ _MEDIA = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".
 @dataclass(slots=True)
 class Supervisor:
     """One HTTP process. `url` is the Redis of caches and sinks; `state` where jobs and calls are; `bound` the name or
-    address that it listens at.
+    address that it listens at, `elsewhere` whether other machines reach it.
     """
 
     state: StateDirectory
     url: str
     settings: Settings = field(default_factory=Settings)
     bound: str = "127.0.0.1"
+    elsewhere: bool = False
+    app: FastAPI | None = field(default=None, init=False)
     _service: CallService | None = None
     _gate: ASGIApp | None = None
     _reader: Reader = field(default_factory=Reader)
@@ -77,6 +83,11 @@ class Supervisor:
     _renderer: ChartRenderer = field(default_factory=ChartRenderer)
     _tasks: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
     _closing: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack)
+    _identity: Identity = field(init=False)
+
+    def __post_init__(self) -> None:
+        tokens = TokenFile(self.settings.tokens_at(self.state.path))
+        self._identity = Identity(tokens, self.elsewhere or self.settings.access.required)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
@@ -115,8 +126,8 @@ class Supervisor:
         self._catalogue, errors = self._reader.catalogue(jobs)
         for error in errors:
             log.error("%s", error)
-        app = self._built(self._catalogue, self._service)
-        self._gate = opened(Gate(app, self.bound, self.settings.http))
+        self.app = self._built(self._catalogue, self._service)
+        self._gate = opened(Gate(self._identity.known(self.app), self.bound, self.settings.http))
         # What the app consists of stays: a collection that walks through it would hold up the calls of that moment. The
         # one before stood frozen too, and would for ever.
         gc.unfreeze()
@@ -129,6 +140,7 @@ class Supervisor:
             title="GHCM Supervisor",
             version=ghcm.__version__,
             description="Calls responsive units. Each has its endpoint, with the types of its parameters.",
+            responses=UNKNOWN_CALLER,
             openapi_tags=[{"name": name, "description": f'Units of "{name}".'} for name in sorted(catalogue.programs)],
         )
         problems.install(app)
@@ -144,24 +156,30 @@ class Supervisor:
         sink_routes.add(app, shown, self.settings.limits.rows)
         chart_routes.add(app, shown, self._renderer, self.settings.limits.rows)
         _add_page(app, shown)
+        ask_at_each_route(app)
         return app
 
     def _add_status(self, app: FastAPI, catalogue: Catalogue) -> None:
         @app.get("/health", tags=["status"], summary="Whether this process works")
+        @open_to(Open.EVERYONE)
         async def health() -> dict[str, str]:
             return {"status": "ok"}
 
         @app.get("/ready", tags=["status"], summary="Whether calls can be taken", responses={503: PROBLEM})
+        @open_to(Open.EVERYONE)
         async def is_ready() -> dict[str, str]:
             if not await self._ready():
                 raise Problem(503, "GHCM-330", "the msg caches cannot be reached", hint="ask again in a moment.")
             return {"status": "ready"}
 
         @app.get("/programs", tags=["status"], summary="The programs and their units")
-        async def programs() -> list[ProgramDocument]:
-            return [documents.program(known) for _, known in sorted(catalogue.programs.items())]
+        @open_to(Open.CALLERS)
+        async def programs(request: Request) -> list[ProgramDocument]:
+            caller: Caller = request.state.caller
+            return [documents.program(known) for name, known in sorted(catalogue.programs.items()) if caller.sees(name)]
 
         @app.get("/programs/{program}", tags=["status"], summary="One program", responses={404: PROBLEM})
+        @open_to(Open.OF_PROGRAM)
         async def one_program(program: str) -> ProgramDocument:
             return documents.program(catalogue.program(program))
 
@@ -242,11 +260,13 @@ def _add_page(app: FastAPI, shown: Shown) -> None:
     @app.get(
         "/programs/{program}/watch", tags=["status"], summary="A page to watch the program", response_class=Response
     )
+    @needs(Action.READ)
     async def watch(program: str, request: Request) -> Response:
         shown.program(program)
         return _file(request, "watch.html")
 
     @app.get("/watch/{name}", include_in_schema=False)
+    @open_to(Open.EVERYONE)
     async def part(name: Literal["watch.js", "watch.css", "icon.svg"], request: Request) -> Response:
         return _file(request, name)
 

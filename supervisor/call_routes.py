@@ -12,9 +12,11 @@ from typing import Annotated, Any
 from fastapi import Body, FastAPI, Header, Query, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
+from ghcm.runtime.access.scopes import Action
 from ghcm.runtime.jobs.calls import Call
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.supervisor import call_rows, chart_routes, documents, problems
+from ghcm.supervisor.access.needs import needs
 from ghcm.supervisor.call_service import CallService
 from ghcm.supervisor.callers import call_id, caller_of
 from ghcm.supervisor.catalogue import Catalogue, KnownUnit
@@ -112,18 +114,20 @@ def add_unit(app: FastAPI, calls: Calls, unit: KnownUnit) -> None:
         summary=f'Call the {unit.unit.kind} unit "{unit.unit.name}"',
         status_code=202,
         responses=_ANSWERS,
-    )(call_unit)
+    )(needs(Action.CALL, program=unit.program, unit=unit.unit.name)(call_unit))
 
 
 def add(app: FastAPI, calls: Calls) -> None:
     """The endpoints that say how calls stand, and cancel them."""
 
     @app.post(_PATH, include_in_schema=False)
+    @needs(Action.CALL)
     async def call_unknown(program: str, unit: str) -> Response:
         calls.catalogue.unit(program, unit)
         raise Problem(404, "GHCM-322", f'unit "{unit}" of program "{program}" cannot be called')
 
     @app.get(_PATH, tags=["calls"], summary="The latest calls of a unit")
+    @needs(Action.READ)
     async def list_calls(
         program: str, unit: str, limit: Annotated[int, Query(ge=1, le=1000)] = 100
     ) -> list[CallDocument]:
@@ -131,6 +135,7 @@ def add(app: FastAPI, calls: Calls) -> None:
         return [CallDocument(**documents.call(call)) for call in found]
 
     @app.get(_ONE, tags=["calls"], summary="A call", responses=_ANSWERS)
+    @needs(Action.READ, Action.CALL)
     async def get_call(program: str, unit: str, id: str, wait: Wait = None) -> Response:
         call = await calls.found(program, unit, id)
         if wait and not call.final:
@@ -138,6 +143,7 @@ def add(app: FastAPI, calls: Calls) -> None:
         return JSONResponse(documents.call(call))
 
     @app.delete(_ONE, tags=["calls"], summary="Cancel a call", responses=_ANSWERS)
+    @needs(Action.CANCEL)
     async def cancel_call(program: str, unit: str, id: str) -> Response:
         await calls.found(program, unit, id)
         await calls.service.cancel(id)
@@ -149,6 +155,7 @@ def add_rows(app: FastAPI, calls: Calls) -> None:
     most_rows = calls.service.settings.limits.rows
 
     @app.get(_ONE + "/data", tags=["calls"], summary="The rows of a call", responses=_ANSWERS)
+    @needs(Action.READ, Action.CALL)
     async def get_data(
         program: str,
         unit: str,
@@ -175,6 +182,7 @@ def add_charts(app: FastAPI, calls: Calls, renderer: ChartRenderer) -> None:
     """The endpoint that draws the rows that calls gave."""
 
     @app.get(_ONE + "/chart", summary="A chart of the rows of a call", **chart_routes.PICTURE)
+    @needs(Action.READ, Action.CALL)
     async def get_chart(
         program: str,
         unit: str,

@@ -13,7 +13,9 @@ from pydantic import BaseModel, Field
 
 from ghcm.errors import suggest
 from ghcm.panels import CHARTS, Panel, check
+from ghcm.runtime.access.scopes import Action
 from ghcm.runtime.sinks.backend import SinkSnapshot
+from ghcm.supervisor.access.needs import needs
 from ghcm.supervisor.charts.drawing import Drawing, Format, Order, Theme, encode
 from ghcm.supervisor.charts.plan import plan
 from ghcm.supervisor.charts.renderer import ChartRenderer
@@ -104,6 +106,7 @@ def add(app: FastAPI, shown: Shown, renderer: ChartRenderer, most_rows: int) -> 
     _add_panel_charts(app, shown, renderer)
 
     @app.get("/programs/{program}/sinks/{sink}/chart", summary="A chart of the rows of a sink", **PICTURE)
+    @needs(Action.READ)
     async def sink_chart(
         program: str, sink: str, request: Request, words: Words, chosen: Chosen, form: Form
     ) -> Response:
@@ -113,6 +116,7 @@ def add(app: FastAPI, shown: Shown, renderer: ChartRenderer, most_rows: int) -> 
 
 def _add_panels(app: FastAPI, shown: Shown, most_rows: int) -> None:
     @app.get("/programs/{program}/panels", tags=["charts"], summary="The panels of a program", responses=PROBLEMS)
+    @needs(Action.READ)
     async def list_panels(program: str) -> BoardDocument:
         board = shown.program(program).board
         panels = [_document(program, panel) for panel in board.panels]
@@ -124,6 +128,7 @@ def _add_panels(app: FastAPI, shown: Shown, most_rows: int) -> None:
         summary="The rows that a panel shows",
         responses=PROBLEMS,
     )
+    @needs(Action.READ)
     async def panel_rows(
         program: str, panel: str, request: Request, limit: Annotated[int | None, Query(ge=1, le=most_rows)] = None
     ) -> Response:
@@ -135,6 +140,7 @@ def _add_panels(app: FastAPI, shown: Shown, most_rows: int) -> None:
 
 def _add_panel_charts(app: FastAPI, shown: Shown, renderer: ChartRenderer) -> None:
     @app.get("/programs/{program}/panels/{panel}/chart", summary="The picture of a panel that is a chart", **PICTURE)
+    @needs(Action.READ)
     async def panel_chart(
         program: str,
         panel: str,

@@ -20,8 +20,12 @@ _OF_CALLERS = {"GHCM-323": 404, "GHCM-325": 409, "GHCM-711": 413, "GHCM-712": 42
 version of a sink that has been replaced, an id that is no call's or another call's, too many calls at once.
 """
 
-_AWAY = frozenset(("GHCM-720", "GHCM-721", "GHCM-730", "GHCM-731", "GHCM-739", "GHCM-740", "GHCM-748", "GHCM-754"))
+_AWAY = frozenset(
+    ("GHCM-632", "GHCM-720", "GHCM-721", "GHCM-730", "GHCM-731", "GHCM-739", "GHCM-740", "GHCM-748", "GHCM-754")
+)
 """A server, disk, store or program that cannot be used just now: the same call may do later."""
+
+_HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 429: {"Retry-After": "1"}, 503: {"Retry-After": "1"}}
 
 _BODY = "send a JSON object with the parameters by name; their types stand in /docs."
 
@@ -59,7 +63,7 @@ PROBLEM: dict[str, Any] = {"model": ProblemDocument, "content": {MEDIA_TYPE: {}}
 def response(problem: Problem, errors: Sequence[Mistake] = ()) -> JSONResponse:
     """The problem as an answer."""
     document = ProblemDocument.model_validate({**problem.document(), "status": problem.status, "errors": errors})
-    headers = {"Retry-After": "1"} if problem.status in (429, 503) else None
+    headers = _HEADERS.get(problem.status)
     return JSONResponse(document.model_dump(), problem.status, headers, MEDIA_TYPE)
 
 

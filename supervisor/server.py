@@ -7,6 +7,13 @@ from starlette.types import ASGIApp
 def server(app: ASGIApp, host: str, port: int) -> uvicorn.Server:
     """The server of the app. It listens there, or on the sockets that it is run with."""
     config = uvicorn.Config(
-        app, host=host, port=port, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=5
+        app,
+        host=host,
+        port=port,
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,  # whoever sends them could say that he asks from anywhere
+        lifespan="on",
+        timeout_graceful_shutdown=5,
     )
     return uvicorn.Server(config)

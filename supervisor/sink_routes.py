@@ -16,12 +16,14 @@ from pydantic import BaseModel
 
 from ghcm.errors import listed, suggest
 from ghcm.functions import Failure
+from ghcm.runtime.access.scopes import Action
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.backend import SinkSnapshot
 from ghcm.runtime.sinks.kept_letters import shown as letters_shown
 from ghcm.runtime.sinks.kept_letters import tables
 from ghcm.spg.graph import Sink
 from ghcm.supervisor import call_rows
+from ghcm.supervisor.access.needs import needs
 from ghcm.supervisor.catalogue import Catalogue, KnownProgram
 from ghcm.supervisor.problems import PROBLEM, Problem
 from ghcm.supervisor.sinks import Chosen, Selection, SinkWatch, documents, select
@@ -105,10 +107,12 @@ def add(app: FastAPI, shown: Shown, most_rows: int) -> None:
     """Add the endpoints. `most_rows` is the limit of rows in one answer."""
 
     @app.get("/programs/{program}/sinks", tags=["sinks"], summary="The sinks of a program", responses=PROBLEMS)
+    @needs(Action.READ)
     async def list_sinks(program: str) -> list[ShownSink]:
         return await shown.sinks(program)
 
     @app.get("/programs/{program}/dead", tags=["sinks"], summary="The records that failed", responses=PROBLEMS)
+    @needs(Action.READ)
     async def list_dead(
         program: str,
         unit: str | None = None,
@@ -125,6 +129,7 @@ def add(app: FastAPI, shown: Shown, most_rows: int) -> None:
         summary="The rows of a sink, the newest first",
         responses=PROBLEMS,
     )
+    @needs(Action.READ)
     async def get_rows(
         program: str,
         sink: str,

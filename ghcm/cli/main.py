@@ -32,6 +32,7 @@ COMMANDS = {
     "dead": "sinks",
     "stop": "jobs",
     "supervise": "jobs",
+    "token": "token",
     "services": "services",
     "schema": "schema",
     "language-server": "programs",
@@ -39,6 +40,7 @@ COMMANDS = {
 """The commands in the order of their use: each is the function of its name in this module of `ghcm.cli`."""
 
 GROUPS = {
+    "token": ("What lets callers in over HTTP.", ("create", "list", "revoke")),
     "services": ("A Kafka and a Redis on this machine, for development.", ("up", "down", "status")),
     "schema": ("Types of data that is there already.", ("infer",)),
 }

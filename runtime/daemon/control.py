@@ -10,6 +10,7 @@ import logging
 import os
 import socket
 from collections.abc import AsyncIterator, Callable
+from ipaddress import ip_address
 from pathlib import Path
 
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
@@ -117,6 +118,11 @@ def listen(host: str, port: int) -> socket.socket:
             code="GHCM-725",
             hint="end who listens there, or choose another port: --port or GHCM_HTTP_PORT; 0 takes any free one.",
         ) from error
+
+
+def is_loopback(listener: socket.socket) -> bool:
+    """Whether only this machine reaches it."""
+    return ip_address(str(listener.getsockname()[0])).is_loopback
 
 
 def _bound(host: str, port: int) -> socket.socket:

@@ -7,14 +7,18 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from typing import Any
 
+from fastapi import FastAPI
+
 from ghcm import driver
+from ghcm.runtime.access.scopes import parse_scopes
+from ghcm.runtime.access.tokens import TokenFile
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.jobs.store import JobState, Store, open_store
@@ -81,6 +85,7 @@ class Served:
     port: int
     store: Store
     engine: Engine
+    supervisor: Supervisor
 
     @property
     def url(self) -> str:
@@ -103,6 +108,22 @@ class Served:
         """A request as our callers make it."""
         return self.ask("POST", path, {} if body is None else body, JSON | _named(headers))
 
+    @property
+    def app(self) -> FastAPI:
+        """The app of the programs that are there."""
+        assert self.supervisor.app is not None
+        return self.supervisor.app
+
+    def token(self, scopes: str, *, seconds: int = 60) -> dict[str, str]:
+        """The header of a new token with these scopes."""
+        _, text = self.tokens.create("ann", parse_scopes(scopes), seconds)
+        return {"Authorization": f"Bearer {text}"}
+
+    @property
+    def tokens(self) -> TokenFile:
+        """The tokens that it knows."""
+        return TokenFile(self.store.database.path.parent / "tokens.json")
+
     def calls(self) -> int:
         """How many calls there are."""
         return len(self.store.calls.find(limit=1_000_000))
@@ -117,7 +138,7 @@ def _reply(answer: HTTPResponse) -> Reply:
 
 
 @contextmanager
-def serving(folder: Path, program: str = PROGRAM, **settings: object) -> Iterator[Served]:
+def serving(folder: Path, program: str = PROGRAM, **settings: object) -> Generator[Served]:
     """A Supervisor of this program in this folder, whose sales are read when the block begins."""
     (folder / "shop.istream").write_text(program)
     (folder / "sales.csv").write_text(SALES)
@@ -143,8 +164,9 @@ def serving(folder: Path, program: str = PROGRAM, **settings: object) -> Iterato
         assert engine.wait(timeout=60)
         chosen = load_settings(settings, directory=folder, environment={})
         assert places.url is not None
-        stack.enter_context(_listening(Supervisor(state, places.url, chosen), listener := _listener()))
-        yield Served(listener.getsockname()[1], store, engine)
+        supervisor = Supervisor(state, places.url, chosen)
+        stack.enter_context(_listening(supervisor, listener := _listener()))
+        yield Served(listener.getsockname()[1], store, engine, supervisor)
 
 
 def _listener() -> socket.socket:
@@ -152,7 +174,7 @@ def _listener() -> socket.socket:
 
 
 @contextmanager
-def _listening(supervisor: Supervisor, listener: socket.socket) -> Iterator[None]:
+def _listening(supervisor: Supervisor, listener: socket.socket) -> Generator[None]:
     serves = server(supervisor, "127.0.0.1", listener.getsockname()[1])
     thread = threading.Thread(target=serves.run, args=([listener],), name="http")
     thread.start()

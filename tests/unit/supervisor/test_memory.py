@@ -12,14 +12,18 @@ from tests.redis_server import RedisServer
 
 
 def test_what_was_offered_before_a_change_leaves_the_memory(tmp_path: Path, redis_server: RedisServer) -> None:
+    def apps() -> list[FastAPI]:
+        gc.unfreeze()
+        return [each for each in gc.get_objects() if isinstance(each, FastAPI)]
+
     async def scene() -> int:
+        others = len(apps())
         supervisor = Supervisor(StateDirectory(tmp_path), redis_server.url)
         await supervisor.open()
         try:
             for _ in range(3):
                 supervisor.refresh()
-            gc.unfreeze()
-            return sum(isinstance(each, FastAPI) for each in gc.get_objects())
+            return len(apps()) - others
         finally:
             await supervisor.close()
 

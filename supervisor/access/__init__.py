@@ -1,0 +1,3 @@
+"""Who asks over HTTP, and what each route asks of him."""
+
+__all__: list[str] = []

@@ -1,0 +1,125 @@
+"""What each route asks of its caller, declared beside the route and checked here for all of them.
+
+A route that declares nothing cannot be served: the app refuses to be built.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, TypeVar
+
+from fastapi import FastAPI
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ghcm.runtime.access.scopes import ALL, ANYONE, Action, Caller
+from ghcm.supervisor.problems import PROBLEM, Problem
+
+UNKNOWN_CALLER: dict[int | str, dict[str, Any]] = {
+    401: PROBLEM | {"description": "The request brings no token, or one that is not valid."},
+    403: PROBLEM | {"description": "The token has no scope for this."},
+}
+"""What OpenAPI is told of every route."""
+
+Endpoint = TypeVar("Endpoint", bound=Callable[..., object])
+
+
+class Open(Enum):
+    """Routes that ask for no action."""
+
+    EVERYONE = "everyone"
+    """Also who has not said who he is."""
+    CALLERS = "callers"
+    """Whoever has any scope: what is answered is what he may see."""
+    OF_PROGRAM = "callers of the program"
+    """Whoever has any scope on the program of the path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """One of these actions on the program and unit of the path, or what `open_to` says; `place` has what the path names
+    without a parameter.
+    """
+
+    actions: tuple[Action, ...] = ()
+    open_to: Open | None = None
+    place: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def met_by(self, caller: Caller, place: Mapping[str, str]) -> bool:
+        """Whether this caller may use the route, with these parameters in the path."""
+        there = {**place, **self.place}
+        program, unit = there.get("program", ALL), there.get("unit", ALL)
+        match self.open_to:
+            case Open.EVERYONE:
+                return True
+            case Open.CALLERS:
+                return caller != ANYONE
+            case Open.OF_PROGRAM:
+                return caller.sees(program)
+            case None:
+                return any(caller.may(action, program, unit) for action in self.actions)
+
+    def shown(self, place: Mapping[str, str]) -> str:
+        """The scope that is asked for, for people."""
+        there = {**place, **self.place}
+        where = "/".join(there[name] for name in ("program", "unit") if name in there) or ALL
+        return f"{self.actions[0] if self.actions else Action.READ}:{where}"
+
+
+def needs(*actions: Action, program: str = "", unit: str = "") -> Callable[[Endpoint], Endpoint]:
+    """Declare that a route needs one of these actions on what its path names, or on this program and unit."""
+    place = {name: value for name, value in (("program", program), ("unit", unit)) if value}
+    return _declared(Need(actions, place=place))
+
+
+def open_to(whom: Open) -> Callable[[Endpoint], Endpoint]:
+    """Declare that a route asks for no action."""
+    return _declared(Need(open_to=whom))
+
+
+def need_of(route: object) -> Need:
+    """What a route has declared; TypeError if it has not."""
+    found = vars(route.endpoint).get("need") if isinstance(route, Route) else None
+    if not isinstance(found, Need):
+        raise TypeError(f"{route} does not declare what it needs: see ghcm.supervisor.access.needs")
+    return found
+
+
+def ask_at_each_route(app: FastAPI) -> None:
+    """Have every route ask before it is served; TypeError where one declares nothing. To be told when all are there."""
+    for route in app.routes:
+        own = (app.openapi_url, app.docs_url, app.redoc_url, app.swagger_ui_oauth2_redirect_url)
+        if isinstance(route, Route) and route.path in own:
+            open_to(Open.CALLERS)(route.endpoint)  # FastAPI's own
+        need = need_of(route)
+        assert isinstance(route, Route)
+        route.app = _asking(route.app, need)
+
+
+def asking(scope: Scope) -> Caller:
+    """Who asks, as `ghcm.supervisor.access.identity` has noted it."""
+    caller: Caller = scope["state"]["caller"]
+    return caller
+
+
+def _declared(need: Need) -> Callable[[Endpoint], Endpoint]:
+    def declare(endpoint: Endpoint) -> Endpoint:
+        vars(endpoint)["need"] = need
+        return endpoint
+
+    return declare
+
+
+def _asking(app: ASGIApp, need: Need) -> ASGIApp:
+    async def asked(scope: Scope, receive: Receive, send: Send) -> None:
+        caller, place = asking(scope), scope["path_params"]
+        if need.met_by(caller, place):
+            await app(scope, receive, send)
+            return
+        if caller == ANYONE:
+            hint = "send it as Authorization: Bearer …; ghcm token create makes one."
+            raise Problem(401, "GHCM-350", f'"{scope["path"]}" needs a token', hint=hint)
+        message = f'"{caller}" may not {scope["method"]} "{scope["path"]}"'
+        raise Problem(403, "GHCM-351", message, hint=f"take a token with the scope {need.shown(place)}.")
+
+    return asked
