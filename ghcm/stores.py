@@ -9,19 +9,17 @@ interpreter go meanwhile; `deltalake` has clients of its own, which take the sam
 import configparser
 import os
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from ghcm.errors import GhcmError
+from ghcm.hdfs import hdfs
 
 SCHEMES = ("s3", "gs", "abfs", "abfss", "hdfs")
 """How the URLs begin that are places in stores."""
-
-WRITABLE = SCHEMES[:-1]
-"""Those where tables and what sinks write can be: in a store that copies an object, which Arrow cannot ask of HDFS."""
 
 _ATTEMPTS, _DELTA_ATTEMPTS = 6, 9
 """About a quarter of a minute, by how long each client waits in between."""
@@ -32,7 +30,7 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _DENIED = re.compile(
     r"ACCESS_DENIED|INVALID_ACCESS_KEY|SIGNATURE_DOES_NOT_MATCH|INVALID_CLIENT_TOKEN|EXPIRED_TOKEN|InvalidAccessKeyId|"
     r"SignatureDoesNotMatch|HTTP status 40[13]|40[13] (Forbidden|Unauthorized)|necessary privileges|"
-    r"valid authentication"
+    r"valid authentication|AccessControlException"
 )
 _NO_BUCKET = re.compile(r"NO_SUCH_BUCKET|NoSuchBucket")
 _MISSING = re.compile(
@@ -40,7 +38,7 @@ _MISSING = re.compile(
 )
 _AWAY = re.compile(
     r"NETWORK_CONNECTION|REQUEST_TIMEOUT|SLOW_DOWN|SERVICE_UNAVAILABLE|INTERNAL_FAILURE|THROTTLING|curlCode|"
-    r"Status\(UNAVAILABLE|"
+    r"Status\(UNAVAILABLE|SafeModeException|StandbyException|RetriableException|"
     r"HTTP status (5\d\d|429)|\b(5\d\d|429) [A-Z]|error sending request|error decoding response|[Tt]imed? ?out|"
     r"after \d+ retries|[Cc]onnection (reset|closed|refused)"
 )
@@ -56,16 +54,16 @@ def scheme_of(path: str) -> str | None:
     return found[1] if found else None
 
 
-def no_place(path: str, schemes: Sequence[str], doing: str) -> tuple[str, str] | None:
+def no_place(path: str, doing: str) -> tuple[str, str] | None:
     """Why a program cannot read or write there, message and detail; None where it can."""
     if (scheme := scheme_of(path)) is None:
         return None
     user, _, host = path.split("/")[2].rpartition("@")
     if ":" in user or (user and not scheme.startswith("abfs")):
         return "a URL of a program holds no key", "Keys stand in the environment, or in a file that ghcm.toml names."
-    if scheme in schemes and host:
+    if scheme in SCHEMES and host:
         return None
-    known = ", ".join(f"{each}://" for each in schemes)
+    known = ", ".join(f"{each}://" for each in SCHEMES)
     detail = f"A place is a path of this machine, or begins with {known} and a bucket."
     return f'"{path}" is no place that can be {doing}', detail
 
@@ -82,7 +80,7 @@ def file_system(url: str) -> tuple[Any, str]:
         case "abfs" | "abfss":
             return _azure((host.hostname or "").partition(".")[0], _azure_key()), f"{host.username}/{inside}"
         case _:
-            return _of_url(f"{scheme}://{host.netloc}"), f"/{inside}"
+            return _hdfs(host.netloc), f"/{inside}"
 
 
 def delta_client(url: str) -> dict[str, Any]:
@@ -98,7 +96,7 @@ def delta_client(url: str) -> dict[str, Any]:
         keys = {"aws_access_key_id": it.key, "aws_secret_access_key": it.secret, "aws_session_token": it.token}
         options |= {name: value for name, value in {**keys, "aws_endpoint_url": it.endpoint}.items() if value}
         options |= {"aws_allow_http": "true"} if (it.endpoint or "").startswith("http://") else {}
-    elif (key := _azure_key()) and scheme != "gs":
+    elif (key := _azure_key()) and scheme.startswith("abfs"):
         options["azure_storage_account_key"] = key
     return {"table_uri": f"{scheme}://{quote(rest, safe='/@:')}", "storage_options": options}
 
@@ -136,16 +134,19 @@ def asking(url: str) -> Generator[None]:
         raise plain from error
 
 
-def hint_for(error: Exception) -> str:
-    """What a user can do about what `understood` has given."""
+def hint_for(error: Exception, url: str) -> str:
+    """What a user can do about what `understood` has given of a place."""
+    s3 = url.startswith("s3:")
     match error:
-        case PermissionError():
+        case PermissionError() if s3:
             keys = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or credentials in [s3] of ghcm.toml"
             return f"see {keys}, and what this key may do there."
+        case PermissionError():
+            return "see who asks (docs/places.md), and what that user may do there."
         case FileNotFoundError():
-            return "see that bucket and name are right, and endpoint and region in [s3] of ghcm.toml."
+            return f"see that bucket and name are right{', and endpoint and region in [s3] of ghcm.toml' * s3}."
         case _:
-            return "see that the store runs, and endpoint in [s3] of ghcm.toml."
+            return f"see that the store runs, and {'endpoint in [s3] of ghcm.toml' if s3 else 'its address'}."
 
 
 class _S3(NamedTuple):
@@ -194,6 +195,11 @@ class _Clients(dict[tuple[object, ...], Any]):
 _clients = _Clients()
 
 
+def forget() -> None:
+    """Have the next who asks connect anew, as whoever the environment then says."""
+    _clients.clear()
+
+
 def _s3(connection: _S3) -> Any:
     from pyarrow import fs
 
@@ -224,6 +230,12 @@ def _azure(account: str, key: str | None) -> Any:
 
     if (found := _clients.get((account, key))) is None:
         found = _clients[account, key] = fs.AzureFileSystem(account_name=account, account_key=key)
+    return found
+
+
+def _hdfs(address: str) -> Any:
+    if (found := _clients.get(("hdfs", address))) is None:
+        found = _clients["hdfs", address] = hdfs(address)
     return found
 
 

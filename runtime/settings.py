@@ -19,7 +19,7 @@ from pydantic_core import ErrorDetails
 from ghcm.errors import GhcmError, suggest, without_password
 from ghcm.places import Place, place
 from ghcm.runtime.pubsub.kafka_connection import Kafka
-from ghcm.stores import WRITABLE, no_place
+from ghcm.stores import no_place
 
 FILE = "ghcm.toml"
 """Looked for in the working directory; GHCM_CONFIG names another."""
@@ -51,7 +51,7 @@ def _redis(value: object) -> object:
 
 
 def _kept_at(value: object) -> object:
-    if isinstance(value, str) and (why := no_place(value, WRITABLE, "written")) is not None:
+    if isinstance(value, str) and (why := no_place(value, "written")) is not None:
         raise ValueError(f"{why[0]}; {why[1].lower().removesuffix('.')}")
     return value
 

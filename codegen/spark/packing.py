@@ -22,6 +22,7 @@ _NEEDED = (
         "errors.py",
         "places.py",
         "source.py",
+        "hdfs.py",
         "stores.py",
         "topics.py",
         "types.py",

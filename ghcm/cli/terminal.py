@@ -184,10 +184,10 @@ def fetched(program: str) -> Path:
         return Path(program)
     from ghcm.places import Remote
     from ghcm.runtime.settings import load_settings
-    from ghcm.stores import SCHEMES, no_place
+    from ghcm.stores import no_place
     from ghcm.tables.versions import explained
 
-    if (why := no_place(program, SCHEMES, "read")) is not None:
+    if (why := no_place(program, "read")) is not None:
         raise GhcmError(why[0], code="GHCM-610", detail=why[1])
     load_settings()  # says where the store is
     folder, remote = TemporaryDirectory(prefix="ghcm-"), Remote(program)

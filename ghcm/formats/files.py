@@ -117,7 +117,7 @@ def unreadable(file: str, error: Exception) -> GhcmError:
     number = error.errno if isinstance(error, OSError) else None
     hint = "see that it is whole, and that it is packed as its ending says."
     if remote and isinstance(error, FileNotFoundError | PermissionError | ConnectionError):
-        hint = hint_for(error)
+        hint = hint_for(error, file)
     elif number == errno.ENOENT:
         hint = "it has gone since the run began: see what moves or removes it."
     elif number in (errno.EACCES, errno.EPERM):

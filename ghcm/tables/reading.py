@@ -255,7 +255,7 @@ def unfollowable(said: str, what: str, detail: str = "", hint: str = "") -> Ghcm
 def _nothing_there(path: Place, said: str) -> GhcmError:
     hint = "see that the path is right; --directory names another folder to start from."
     if isinstance(path, Remote):
-        hint = hint_for(FileNotFoundError())
+        hint = hint_for(FileNotFoundError(), path.url)
     if path.is_dir() and any(path.glob("*.parquet")):
         hint = f'its files can be read as they are: files("{said}/*.parquet").'
     detail = f'A Delta table has a folder "_delta_log", and "{path}" has none.'

@@ -184,7 +184,7 @@ def explained(folder: Place, doing: str) -> Generator[None]:
             said = "No space left on device" if len(said) > 60 else said
             detail = f"{said}; nothing of the unfinished version can be seen."
         elif isinstance(folder, Remote) and isinstance(error, ConnectionError | PermissionError | FileNotFoundError):
-            message, detail, hint = f"{message}: {said}", "", hint_for(error)
+            message, detail, hint = f"{message}: {said}", "", hint_for(error, folder.url)
         elif isinstance(error, json.JSONDecodeError) or kind in ("deltalake", "_internal"):
             damage = "" if isinstance(folder, Remote) else _damage(folder / "_delta_log")
             detail = damage or sentence(said.partition("\n")[0][:300])

@@ -37,7 +37,7 @@ def as_texts(rows: DataFrame, element: T.DataType, format: str) -> DataFrame:
         return in_python(rows, element, format)  # Java writes other digits, and more of them
     if format == "csv":
         return rows.selectExpr(*(named(csv_text(quoted(each.name), each.dataType), each.name) for each in type_.fields))
-    return rows.selectExpr(json_line(element))
+    return rows.selectExpr(named(json_line(element), "value"))
 
 
 def json_line(element: T.DataType) -> str:

@@ -22,7 +22,7 @@ from ghcm.source import Span
 from ghcm.spg.connectors import Connector, Format, Kafka, Mode, Parquet, Redis
 from ghcm.spg.graph import Cache, key_columns
 from ghcm.spg.sinks import CACHES, SINKS, AsSink
-from ghcm.stores import WRITABLE, no_place
+from ghcm.stores import no_place
 from ghcm.types import Collection, Shape, String, Struct, Type, is_nullable, parts, strip
 from ghcm.unification import accepts, unify
 
@@ -82,7 +82,7 @@ def sink_of(declaration: ast.SinkDecl, context: Context) -> SinkDraft:
     made = make(name, Format(given.choice("format", facts.formats[0])), *further)
     if isinstance(made, Kafka):
         made = replace(made, delivery=given.choice("delivery", made.delivery))
-    if made.address[0] == "files" and (why := no_place(name, WRITABLE, "written")) is not None:
+    if made.address[0] == "files" and (why := no_place(name, "written")) is not None:
         context.report(Code.NO_CONNECTOR, why[0], given.span(facts.argument), detail=why[1])
     partition, headers = given.expr("partition"), given.expr("headers")
     draft = SinkDraft(declaration.name.text, made, mode, key, element, declaration.name.span)

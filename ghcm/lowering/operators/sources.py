@@ -1,6 +1,5 @@
 """Sources: where records come from. Those of a format stay raw until `as` says what they are."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -21,7 +20,7 @@ from ghcm.lowering.types import has_null
 from ghcm.spg.connectors import Connector, Files, Format, Generate, Kafka, Memory, Socket, SqlQuery, Table
 from ghcm.spg.graph import Forward
 from ghcm.spg.ops import Filter, Source, Union
-from ghcm.stores import SCHEMES, WRITABLE, no_place, scheme_of
+from ghcm.stores import no_place, scheme_of
 from ghcm.types import Collection, Field, Int, List, Map, Shape, Struct, Timestamp, Type, parts, strip
 
 _BY_SUFFIX = {
@@ -43,7 +42,7 @@ _PORTS = range(1, 65536)
 @rule(SOURCES, "files")
 def files(step: Step) -> Bound:
     """Records of files; the format follows the name where it is not said."""
-    path = _path(step, SCHEMES)
+    path = _path(step)
     format_ = format_given(step, format_of(path) or "text")
     if format_.name in ("parquet", "arrow") and step.given.expr("compression") is not None:
         message = f'"compression" is for files of lines, and {format_.name} packs its columns itself'
@@ -54,9 +53,9 @@ def files(step: Step) -> Bound:
     return of_format(step, Files(path, format_, compression, clock, follow, tail), format_, bounded=not follow)
 
 
-def _path(step: Step, schemes: Sequence[str]) -> str:
+def _path(step: Step) -> str:
     path = sound(step.given.string("path"))
-    if (why := no_place(path, schemes, "read")) is not None:
+    if (why := no_place(path, "read")) is not None:
         step.report(Code.NO_CONNECTOR, why[0], step.given.span("path"), detail=why[1])
     return path
 
@@ -70,7 +69,7 @@ def format_of(path: str) -> str | None:
 @rule(SOURCES, "table")
 def table(step: Step) -> Bound:
     """Rows of a Delta table."""
-    path = _path(step, WRITABLE)
+    path = _path(step)
     version, time, at = None, None, step.given.expr("at")
     if isinstance(at, ast.Literal) and isinstance(at.type, Int):
         version = step.given.integer("at")
