@@ -129,12 +129,26 @@ class Limits(BaseModel):
     """Rows in one answer over HTTP."""
     deadline: Seconds = 24 * 3600.0
     """The longest time that a caller may give a call."""
-    restarts: Annotated[int, Field(ge=0)] = 5
-    """Deaths of a process within a minute after which its job is reported as failed."""
     attempts: Annotated[int, Field(gt=0)] = 3
     """How often a call is begun whose process ends each time before it has an answer; then it fails."""
     grace: Annotated[float, BeforeValidator(_seconds), Field(ge=0)] = 30.0
     """How long calls that were accepted may take when their program is stopped."""
+
+
+class Restarts(BaseModel):
+    """`[restarts]`: what becomes of a process that has died, or says nothing any more."""
+
+    model_config = _STRICT
+    limit: Annotated[int, Field(ge=0)] = 5
+    """Deaths in a row after which the job of an engine is reported as failed."""
+    window: Seconds = 60.0
+    """A process that has lived so long has got further, as one that commits has: its deaths are counted anew."""
+    shortest: Seconds = 0.05
+    """The pause before the first start in a row; each further one is twice as long."""
+    longest: Seconds = 5.0
+    """The longest such pause."""
+    hang: Seconds = 30.0
+    """How long a process may say nothing before it is killed and started again."""
 
 
 class Settings(BaseModel):
@@ -160,6 +174,7 @@ class Settings(BaseModel):
     spark: Spark = Spark()
     s3: S3 = S3()
     limits: Limits = Limits()
+    restarts: Restarts = Restarts()
 
     def snapshots_at(self, state: Path) -> Place:
         """Where the snapshots of jobs are whose state is there."""

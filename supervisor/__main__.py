@@ -23,8 +23,9 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     settings = load_settings({"state": arguments.state})
     listener = listen(arguments.host, arguments.port) if arguments.fd is None else socket.socket(fileno=arguments.fd)
-    elsewhere = not is_loopback(listener)
-    supervisor = Supervisor(StateDirectory(arguments.state), settings.redis, settings, arguments.host, elsewhere)
+    elsewhere, beats = not is_loopback(listener), arguments.fd is not None
+    state = StateDirectory(arguments.state)
+    supervisor = Supervisor(state, settings.redis, settings, arguments.host, elsewhere, beats)
     # Not uvicorn's `fd`: it takes every descriptor for a Unix socket, so that Nagle's algorithm stays on and each
     # answer waits 40 ms for an acknowledgement.
     server(supervisor, arguments.host, arguments.port).run([listener])

@@ -39,6 +39,7 @@ from ghcm.supervisor.catalogue import Catalogue, Reader
 from ghcm.supervisor.charts.renderer import ChartRenderer
 from ghcm.supervisor.documents import ProgramDocument
 from ghcm.supervisor.gate import Gate, opened
+from ghcm.supervisor.health import answer_beats
 from ghcm.supervisor.problems import PROBLEM, Problem
 from ghcm.supervisor.sink_routes import Shown, tag_of, unchanged
 from ghcm.supervisor.sinks import SinkWatch
@@ -65,7 +66,8 @@ _MEDIA = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".
 @dataclass(slots=True)
 class Supervisor:
     """One HTTP process. `url` is the Redis of caches and sinks; `state` where jobs and calls are; `bound` the name or
-    address that it listens at, `elsewhere` whether other machines reach it.
+    address that it listens at, `elsewhere` whether other machines reach it; with `beats` it is asked on standard input
+    whether it is there.
     """
 
     state: StateDirectory
@@ -73,6 +75,7 @@ class Supervisor:
     settings: Settings = field(default_factory=Settings)
     bound: str = "127.0.0.1"
     elsewhere: bool = False
+    beats: bool = False
     app: FastAPI | None = field(default=None, init=False)
     _service: CallService | None = None
     _gate: ASGIApp | None = None
@@ -110,6 +113,8 @@ class Supervisor:
         self._tasks += [asyncio.create_task(inbox.serve(since, mail), name="feedback") for mail in mails]
         self.refresh()
         self._tasks.append(asyncio.create_task(self._follow(), name="daemon"))
+        if self.beats:
+            self._tasks.append(asyncio.create_task(answer_beats(), name="beats"))
         self._renderer.open()
 
     async def close(self) -> None:

@@ -153,8 +153,9 @@ def ps(all: All = False, state: State = None, json: Json = False) -> None:
     terminal.table(columns, [[str(job[name]) for name in names] for job in aged], "no jobs")
     terminal.say("")
     processes = cast("list[dict[str, Any]]", status["processes"])
-    lines = [(each["name"], str(each["pid"] or "-"), each["state"], str(each["restarts"])) for each in processes]
-    terminal.table(("process", "id", "state", "restarts"), lines, "no processes")
+    shown = ("name", "pid", "state", "health", "restarts", "reason")
+    lines = [["-" if each[name] is None else str(each[name]) for name in shown] for each in processes]
+    terminal.table(("process", "id", *shown[2:]), lines, "no processes")
     terminal.note(f"\ndaemon {status['pid']}, {status['url']}/docs")
 
 

@@ -1,8 +1,8 @@
 """A child process that the daemon keeps alive: started, watched, started again as its restart policy says, ended.
 
-Children get a parent-death signal, so none outlives the daemon. What they say on standard error goes to a log file of
-their own, which is read here too; those that report do so in JSON lines on standard output, and are told things on
-standard input.
+It is asked each second whether it is there; one that says nothing for long hangs, and is killed. Children get a
+parent-death signal, so none outlives the daemon. What they say on standard error goes to a log file of their own, which
+is read here too; those that report do so in JSON lines on standard output, and are told things on standard input.
 """
 
 import asyncio
@@ -11,20 +11,25 @@ import logging
 import os
 import signal
 import time
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from enum import Enum
 from pathlib import Path
+from typing import Self
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.protocol import LONGEST_LINE, Document, decode, encode
 from ghcm.runtime.parent_death import ending_with_parent
+from ghcm.runtime.settings import Restarts
 
 log = logging.getLogger("ghcm.daemon")
 
 _LOG_BYTES = 10_000_000
-_HEALTHY_SECONDS = 10.0
+_BEAT_SECONDS = 1.0
+_NOTICED = 3
+"""Questions without an answer after which a process counts as silent."""
+_BIRTH_SECONDS = 120.0
+"""How long a process that was started may need for its first answer, however busy the machine is."""
 
 
 class Phase(Enum):
@@ -54,31 +59,37 @@ class Command:
 
 @dataclass(slots=True)
 class RestartPolicy:
-    """The deaths of one process. `limit` of them within `window` seconds are too many; None: never too many."""
+    """The deaths of one process. `limit` of them in a row are too many; None: never too many. A life of `window`
+    seconds ends the row.
+    """
 
     limit: int | None
     window: float = 60.0
     shortest: float = 0.05
     longest: float = 5.0
-    _deaths: deque[float] = field(default_factory=lambda: deque(maxlen=64))
+    deaths: int = 0
 
-    def died(self, now: float) -> float | None:
-        """Note a death at `now` (seconds of a clock that never goes back): the pause before the next start, or None to
-        give up.
+    @classmethod
+    def of(cls, settings: Restarts, *, endless: bool = False) -> Self:
+        """As the settings say; `endless`: never too many."""
+        limit = None if endless else settings.limit
+        return cls(limit, settings.window, settings.shortest, settings.longest)
+
+    def died(self, age: float) -> float | None:
+        """Note a death after a life of `age` seconds: the pause before the next start, or None to give up.
 
         >>> restarts = RestartPolicy(limit=3)
-        >>> [restarts.died(0.0), restarts.died(0.1), restarts.died(0.2)]
-        [0.05, 0.1, None]
+        >>> [restarts.died(0.1), restarts.died(70.0), restarts.died(59.0), restarts.died(0.1)]
+        [0.05, 0.05, 0.1, None]
         """
-        self._deaths.append(now)
-        recent = sum(1 for death in self._deaths if now - death <= self.window)
-        if self.limit is not None and recent >= self.limit:
+        self.deaths = 1 if age > self.window else self.deaths + 1
+        if self.limit is not None and self.deaths >= self.limit:
             return None
-        return float(min(self.longest, self.shortest * 2 ** (recent - 1)))
+        return min(self.longest, self.shortest * 2.0 ** min(self.deaths - 1, 60))
 
     def progressed(self) -> None:
         """Forget the deaths: what was started has come further than the one before."""
-        self._deaths.clear()
+        self.deaths = 0
 
 
 @dataclass(eq=False, slots=True)
@@ -87,7 +98,9 @@ class Child:
 
     `started` is awaited after each start: the process is ready when it returns. `reported` is told each report;
     without it, standard output goes to the log. `died` is asked after each death that nobody wanted, with the exit
-    code, whether to go on.
+    code, whether to go on. With `hang` (seconds) the process is asked whether it is there, and killed when it has said
+    nothing for so long: `ping` returns when it has answered; without one it is told {"op": "beat"} and reports
+    {"event": "beat"}, with its "trouble" where it has one.
     """
 
     command: Command
@@ -96,11 +109,21 @@ class Child:
     started: Callable[[], Awaitable[None]] | None = None
     reported: Callable[[Document], None] | None = None
     died: Callable[[int], bool] | None = None
+    hang: float | None = None
+    ping: Callable[[], Awaitable[None]] | None = None
     standby: Callable[[Command], asyncio.subprocess.Process | None] | None = None
     changed: Callable[[], None] = lambda: None
     phase: Phase = Phase.STARTING
     restarts: int = 0
     reason: str = ""
+    """How the last process ended, and why none is started any more."""
+    trouble: str = ""
+    """What the process says of itself that is not as it should be."""
+    silence: int = 0
+    """Questions in a row that it has not answered. They are counted, and no clock is read: who was asleep as long as
+    the process, because the machine was, finds no silence.
+    """
+    _heard: bool = False
     _process: asyncio.subprocess.Process | None = None
     _last_pid: int = 0
     _born: float = field(default_factory=time.monotonic)
@@ -121,6 +144,24 @@ class Child:
         """The process id, or None while none runs."""
         process = self._process
         return process.pid if process is not None and process.returncode is None else None
+
+    @property
+    def silent(self) -> bool:
+        """Whether it does not answer."""
+        return self.silence >= _NOTICED
+
+    @property
+    def _silent_s(self) -> float:
+        return self.silence * _BEAT_SECONDS
+
+    @property
+    def health(self) -> tuple[str, str]:
+        """How it is, in a word ("ok", "starting", "waiting", "silent", "failed", "stopped"), and why."""
+        if self.silent and self._heard and self.phase in (Phase.STARTING, Phase.RUNNING):
+            return "silent", f"it has said nothing for {self._silent_s:.0f} s"
+        if self.phase is Phase.RUNNING:
+            return "ok", self.trouble or (self.reason and f"the one before {self.reason}")
+        return self.phase.value, self.trouble or self.reason
 
     def start(self) -> None:
         """Begin to keep the process alive."""
@@ -161,12 +202,16 @@ class Child:
             if self._stopping.is_set():
                 break
             self.restarts += 1
+            hung = self.hang is not None and self._silent_s > self.hang
+            silent = f"said nothing for {self._silent_s:.0f} s and was killed"
+            self.reason = silent if hung else f"ended: {ending(code)}"
+            self.trouble = ""
             log.warning("%s (process %s) ended: %s", self.command.name, self._last_pid, ending(code))
             if self.died is not None and not self.died(code):
                 break
-            pause = self.policy.died(time.monotonic())
+            pause = self.policy.died(self.age)
             if pause is None:
-                self.reason = f"it died {self.policy.limit} times within a minute, the last time {ending(code)}"
+                self.reason = f"it died {self.policy.deaths} times in a row, the last time {ending(code)}"
                 self._move(Phase.FAILED)
                 return
             self._move(Phase.WAITING)
@@ -184,15 +229,15 @@ class Child:
         ending_task = asyncio.create_task(process.wait())
         ready = asyncio.create_task(self._become_ready())
         reports = asyncio.create_task(self._read_reports(process))
+        watch = asyncio.create_task(self._watch(process))
         try:
             if self._stopping.is_set():  # asked to stop while it was being spawned
                 _signal(process, signal.SIGTERM)
             code = await ending_task
         finally:
             ready.cancel()
-            await asyncio.gather(ready, reports, return_exceptions=True)
-        if self.age > _HEALTHY_SECONDS:
-            self.policy.progressed()
+            watch.cancel()
+            await asyncio.gather(ready, reports, watch, return_exceptions=True)
         return code
 
     async def _become_ready(self) -> None:
@@ -206,9 +251,45 @@ class Child:
             return
         while line := await process.stdout.readline():
             try:
-                self.reported(decode(line))
+                report = decode(line)
+                if report.get("event") == "beat":
+                    self._answered(str(report.get("trouble", "")))
+                else:
+                    self.reported(report)
             except GhcmError as error:
                 log.error("%s printed what is no report (%s): %r", self.command.name, error.message, line[:200])
+
+    async def _watch(self, process: asyncio.subprocess.Process) -> None:
+        """Ask the process each second whether it is there, and kill it when it has said nothing for too long."""
+        self.silence, self.trouble, self._heard = 0, "", False
+        if self.hang is None:
+            return
+        async with asyncio.TaskGroup() as tasks:
+            if self.ping is not None:
+                tasks.create_task(self._keep_pinging(self.ping))
+            while self._silent_s <= (self.hang if self._heard else max(self.hang, _BIRTH_SECONDS)):
+                if self.ping is None:
+                    self.tell({"op": "beat"})
+                await asyncio.sleep(_BEAT_SECONDS)
+                self.silence += 1
+                if self.silence == _NOTICED and self._heard:
+                    log.warning("%s (process %d) does not answer", self.command.name, process.pid)
+                    self.changed()
+            log.error("%s (process %d) hangs and is killed", self.command.name, process.pid)
+            _signal(process, signal.SIGKILL)
+
+    async def _keep_pinging(self, ping: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            await ping()
+            self._answered("")
+            await asyncio.sleep(_BEAT_SECONDS)
+
+    def _answered(self, trouble: str) -> None:
+        """The process is there, with this trouble or none."""
+        news = (self.silent and self._heard) or bool(trouble) != bool(self.trouble)
+        self.silence, self.trouble, self._heard = 0, trouble, True
+        if news:
+            self.changed()
 
     def _move(self, phase: Phase) -> None:
         if self.phase is not phase:
@@ -235,7 +316,11 @@ async def spawn(command: Command, *, reports: bool) -> asyncio.subprocess.Proces
 
 
 def ending(code: int) -> str:
-    """What an exit code means."""
+    """What an exit code means.
+
+    >>> ending(3), ending(-9)
+    ('exit code 3', 'killed by SIGKILL')
+    """
     if code >= 0:
         return f"exit code {code}"
     try:
@@ -245,8 +330,12 @@ def ending(code: int) -> str:
 
 
 def _signal(process: asyncio.subprocess.Process, number: int) -> None:
+    """Send a signal; one that kills goes to whatever the process has started too, which may hang itself."""
     with contextlib.suppress(ProcessLookupError):
-        process.send_signal(number)
+        if number == signal.SIGKILL and process.returncode is None:
+            os.killpg(process.pid, number)
+        else:
+            process.send_signal(number)
 
 
 _BLOCK = 64 * 1024

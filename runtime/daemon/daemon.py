@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import cast
 
 from ghcm.errors import GhcmError, suggest
-from ghcm.runtime.daemon.child import follow, tail
+from ghcm.runtime.daemon.child import Child, follow, tail
 from ghcm.runtime.daemon.control import ControlServer, listen
 from ghcm.runtime.daemon.jobs import Jobs
 from ghcm.runtime.daemon.locks import Lock
@@ -173,8 +173,7 @@ def status(daemon: Daemon) -> Document:
     """What runs, and where it is reached."""
     engines = {id: runner.child for id, runner in daemon.jobs.runners.items() if runner.child is not None}
     processes: list[Document] = [
-        {"name": name, "pid": child.pid, "state": child.phase.value, "restarts": child.restarts}
-        for name, child in {**daemon.processes.children, **engines}.items()
+        _process(name, child) for name, child in {**daemon.processes.children, **engines}.items()
     ]
     return {
         "pid": os.getpid(),
@@ -185,6 +184,13 @@ def status(daemon: Daemon) -> Document:
         "embedded": daemon.settings.embedded,
         "processes": processes,
     }
+
+
+def _process(name: str, child: Child) -> Document:
+    """A process as JSON: "health" is what is to be thought of it, "reason" why."""
+    health, reason = child.health
+    state = {"state": child.phase.value, "health": health, "reason": reason}
+    return {"name": name, "pid": child.pid, **state, "restarts": child.restarts}
 
 
 async def _stop(daemon: Daemon, arguments: Document) -> AsyncIterator[Document]:

@@ -17,6 +17,7 @@ from ghcm.runtime.daemon.call_reconciler import CallReconciler
 from ghcm.runtime.daemon.child import Child, Command, Phase, RestartPolicy, last_words
 from ghcm.runtime.daemon.protocol import Document, error_document, raised
 from ghcm.runtime.jobs.store import Job, JobState, Store
+from ghcm.runtime.settings import Restarts
 from ghcm.runtime.upgrade import Since
 from ghcm.spg.graph import Program, Unit
 
@@ -33,14 +34,14 @@ _ENDED = error_document(GhcmError("the engine ended before it had changed", code
 
 @dataclass(frozen=True, slots=True)
 class JobServices:
-    """What a job has to do with: the store, who is told of each change of its state and of each report, the deaths
-    within a minute that are too many, and who may have a standby process.
+    """What a job has to do with: the store, who is told of each change of its state and of each report, what becomes of
+    an engine that dies, and who may have a standby process.
     """
 
     store: Store
     changed: Callable[[JobRunner], None]
     heard: Callable[[JobRunner, Document], None]
-    deaths: int
+    restarts: Restarts
     standby: Callable[[Command], asyncio.subprocess.Process | None]
 
 
@@ -52,8 +53,11 @@ class JobRunner:
         self.program = program
         self.version = job.version
         self.inputs_done = False
+        self.progress: Document = {}
+        """How the units of the engine stand, as it last said."""
         self.batches_called = asyncio.Event()
         self._begun: set[str] = set()
+        self._up = asyncio.Event()
         self.upgraded: asyncio.Future[Document] | None = None
         self._looks: dict[str, asyncio.Future[Document]] = {}
         self._around = around
@@ -81,12 +85,19 @@ class JobRunner:
     def _engine(self) -> Child:
         return Child(
             self._command,
-            RestartPolicy(limit=self._around.deaths),
+            RestartPolicy.of(self._around.restarts),
+            hang=self._around.restarts.hang,
+            started=self._is_up,
             reported=self._reported,
             died=self._died,
             changed=self._child_changed,
             standby=self._around.standby,
         )
+
+    async def _is_up(self) -> None:
+        """Return when the units of the engine process have opened their sources and sinks."""
+        self._up.clear()
+        await self._up.wait()
 
     @property
     def runs(self) -> bool:
@@ -189,11 +200,14 @@ class JobRunner:
     def _reported(self, report: Document) -> None:
         match report.get("event"):
             case "running":
+                self._up.set()
                 self._move(JobState.RUNNING)
             case "commit":
                 if self.child is not None and self.child.age > _PROGRESS_SECONDS:
                     self.child.progressed()
-            case "progress" | "status" | "savepoint" | "stopped":
+            case "progress":
+                self.progress = cast("Document", report["status"])
+            case "status" | "savepoint" | "stopped":
                 pass
             case "grown" | "not_grown":
                 self._tell_upgraded(report)

@@ -245,8 +245,8 @@ class Jobs:
 
     def _start(self, job: Job, program: Program, base: Path) -> None:
         command = self.processes.engine(job, base)
-        limit, standby = self.settings.limits.restarts, self.processes.standby.take
-        around = JobServices(self.store, self._changed, self._heard, limit, standby)
+        restarts, standby = self.settings.restarts, self.processes.standby.take
+        around = JobServices(self.store, self._changed, self._heard, restarts, standby)
         runner = self.runners[job.id] = JobRunner(job, program, command, around)
         runner.start()
 

@@ -44,6 +44,7 @@ class Processes:
     children: dict[str, Child] = field(default_factory=dict[str, Child])
     http_watches: asyncio.Event = field(default_factory=asyncio.Event)
     first_results: asyncio.Event = field(default_factory=asyncio.Event)
+    _spark_up: asyncio.Event = field(default_factory=asyncio.Event)
     _spark_deaths: int = 0
     _later: asyncio.Task[None] | None = None
     _released: dict[str, asyncio.Future[bool]] = field(default_factory=dict[str, asyncio.Future[bool]])
@@ -67,7 +68,7 @@ class Processes:
             self.refresh_spark()
             return
         command = self._command("spark", "ghcm.runtime.spark", *self._told, patience=20.0)
-        self._keep(Child(command, RestartPolicy(None), reported=self._heard, died=self._died, changed=self._changed))
+        self._keep(command, started=self._spark_is_up, reported=self._heard, died=self._died)
 
     def engine(self, job: Job, base: Path) -> Command:
         """The engine process of one job: runs its stream units, writes its reports to standard output."""
@@ -123,7 +124,7 @@ class Processes:
             self.calls_may_be_lost()
 
         command = Command("redis", embedded_command(self.state.redis), self.state.logs / "redis.log")
-        self._keep(Child(command, RestartPolicy(None), started=answering, changed=self._changed))
+        self._keep(command, started=answering, ping=lambda: _answers_ping(socket_path))
 
     async def _start_http_second(self) -> None:
         """Leave the processors to the first results; who calls meanwhile waits on the socket that listens already."""
@@ -140,7 +141,11 @@ class Processes:
         listener = self.listener.fileno()
         bound = ("--host", self.settings.http.host, "--fd", str(listener))
         command = self._command("http", "ghcm.supervisor", *self._told, *bound, inherits=(listener,))
-        self._keep(Child(command, RestartPolicy(None), started=watching, changed=self._changed))
+        self._keep(command, started=watching, reported=self._heard_of_http)
+
+    async def _spark_is_up(self) -> None:
+        self._spark_up.clear()
+        await self._spark_up.wait()
 
     def _died(self, code: int) -> bool:
         """Calls survive a driver that dies, but not one that never gets as far as being ready."""
@@ -148,7 +153,7 @@ class Processes:
         for released in self._released.values():
             if not released.done():
                 released.set_result(True)  # nothing runs in a process that is dead
-        if self._spark_deaths >= self.settings.limits.restarts:
+        if self._spark_deaths >= self.settings.restarts.limit:
             deaths = f"died {self._spark_deaths} times before it was ready"
             last = last_words(self.state.logs / "spark.log")
             self.spark_is_broken(f"the Spark driver {deaths}, the last time {ending(code)}{last}")
@@ -157,16 +162,38 @@ class Processes:
     def _heard(self, report: Document) -> None:
         if report.get("event") in ("ready", "running", "call"):
             self._spark_deaths = 0
+            self._spark_up.set()
         released = self._released.get(str(report.get("job")))
         if report.get("event") == "released" and released is not None and not released.done():
             released.set_result(bool(report.get("done")))
         self.tell({**report, "event": f"spark.{report.get('event')}"})
 
+    def _heard_of_http(self, report: Document) -> None:
+        log.warning("http reports what is not known: %s", report)
+
     def _changed(self) -> None:
         self.tell({"event": "processes"})
 
-    def _keep(self, child: Child) -> None:
-        self.children[child.command.name] = child
+    def _keep(
+        self,
+        command: Command,
+        *,
+        started: Callable[[], Awaitable[None]] | None = None,
+        reported: Callable[[Document], None] | None = None,
+        died: Callable[[int], bool] | None = None,
+        ping: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        """Start a process that is always to be there."""
+        child = self.children[command.name] = Child(
+            command,
+            RestartPolicy.of(self.settings.restarts, endless=True),
+            started=started,
+            reported=reported,
+            died=died,
+            hang=self.settings.restarts.hang,
+            ping=ping,
+            changed=self._changed,
+        )
         child.start()
 
     def _command(

@@ -63,7 +63,7 @@ class Timer:
 
 class Scheduler:
     """Runs tasklets, posted calls and timers until it is stopped. Only `post`, `call` and `stop` may be called from
-    other threads. `busy_s` and `turns` tell how much it has worked.
+    other threads. `busy_s` and `turns` tell how much it has worked, `waiting` whether nothing is to be done.
     """
 
     def __init__(self, *, tame_collector: bool = False) -> None:
@@ -84,6 +84,7 @@ class Scheduler:
         self._collected = time.monotonic()
         self.busy_s = 0.0
         self.turns = 0
+        self.waiting = False
         self._called = -_CALM_S
         self._collections = 0
 
@@ -210,7 +211,9 @@ class Scheduler:
             self._collect(now)
         while self._timers and self._timers[0].cancelled:
             heapq.heappop(self._timers)
+        self.waiting = True
         self._event.wait(max(0.0, self._timers[0].due - now) if self._timers else None)
+        self.waiting = False
 
     def _collect(self, now: float) -> None:
         self._collections += 1

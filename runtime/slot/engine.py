@@ -224,6 +224,11 @@ class Engine:
         return any(run.state is State.STARTING for run in self._runs.values())
 
     @property
+    def turn(self) -> int | None:
+        """The number of what the loop does at this moment; None while it waits, or has ended. From any thread."""
+        return None if self._scheduler.waiting or not self._thread.is_alive() else self._scheduler.turns
+
+    @property
     def commits(self) -> int:
         """Snapshots taken by all units since the start."""
         return sum(run.snapshots.count for run in self._runs.values())

@@ -15,6 +15,8 @@ line, on standard output:
 
 Requests are JSON objects, one a line, on standard input:
 
+    {"op": "beat"}                           answered at once by {"event": "beat", "trouble": "..."}, beside the loop: a
+                                             process that takes long over one step lives, and says so
     {"op": "status"}                         answered by {"event": "status", "status": {...}}
     {"op": "savepoint"}                      answered by {"event": "savepoint", "done": b}
     {"op": "stop"}, {"op": "drain"}          answer the calls at hand, take a savepoint, end
@@ -43,7 +45,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any, cast
 
 from ghcm.errors import GhcmError
@@ -60,6 +62,7 @@ _log = logging.getLogger(__name__)
 
 _REPORT_S = 1.0
 _SWITCH_S = 0.001
+_LONG_STEP_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,9 @@ class _Process:
         self._commits = 0
         self._last: object = None
         self._said: set[str] = set()
+        self._output = Lock()
+        self._engine: Engine | None = None
+        self._turn: tuple[int | None, float] = (None, 0.0)
 
     def run(self) -> int:
         """Run the engine until it is done, failed or asked to stop; the exit code."""
@@ -114,6 +120,7 @@ class _Process:
             since=None if job is None else job.since,
         )
         engine.start()
+        self._engine = engine
         try:
             return self._control(engine, store)
         finally:
@@ -213,8 +220,17 @@ class _Process:
 
     def _say(self, event: str, **more: object) -> None:
         line = json.dumps({"event": event, **more}, ensure_ascii=False, separators=(",", ":"), default=str)
-        sys.stdout.write(line + "\n")
-        sys.stdout.flush()
+        with self._output:
+            sys.stdout.write(line + "\n")
+            sys.stdout.flush()
+
+    def _beat(self) -> None:
+        """Say that the process is there, and whether its loop gets on."""
+        now, turn = time.monotonic(), None if self._engine is None else self._engine.turn
+        if turn is None or turn != self._turn[0]:
+            self._turn = (turn, now)
+        held = now - self._turn[1]
+        self._say("beat", trouble=f"one step has taken {held:.0f} s so far" if held > _LONG_STEP_S else "")
 
     def asked_to_stop(self, _number: int, _frame: object) -> None:
         """The handler of SIGTERM and SIGINT."""
@@ -229,7 +245,9 @@ class _Process:
         def read() -> None:
             for line in sys.stdin:
                 request = _request(line)
-                if request is not None:
+                if request == "beat":
+                    self._beat()
+                elif request is not None:
                     self.events.put(request)
             self.events.put("abandoned")
 
@@ -247,7 +265,7 @@ def _request(line: str) -> str | _Upgrade | _Look | None:
         return _Upgrade(int(request["version"]), Path(request["bundle"]), cast("Since", request["since"]))
     if op == "tables":
         return _Look([(str(unit), str(name)) for unit, name in request["tables"]], Path(request["folder"]))
-    if op in ("status", "savepoint", "stop", "drain"):
+    if op in ("beat", "status", "savepoint", "stop", "drain"):
         return str(op)
     _log.warning("a request that is not known: %s", line.strip()[:200])
     return None

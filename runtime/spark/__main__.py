@@ -2,7 +2,8 @@
 
 Serves the batch units of all jobs in the store of the state directory. Requests are JSON objects, one a line, on
 standard input: {"op": "refresh"} (jobs have come or gone), {"op": "status"}, {"op": "cancel", "id": call}, {"op":
-"release", "job": id} (it is over: break off its calls), {"op": "stop"}; its end means that the parent has ended. Events
+"release", "job": id} (it is over: break off its calls), {"op": "stop"}, {"op": "beat"} (answered by {"event": "beat"}
+once Java has answered, if it runs); its end means that the parent has ended. Events
 are JSON objects, one a line, on standard output: {"event": "ready" | "call" | "status" | "released" | "trouble" |
 "stopped", ...}; "released" says whether all calls of the job are "done". SIGTERM asks to stop: what runs is given a few
 seconds. It exits with 1 when Spark ended by itself. Java ends with this process: it waits for the end of its input.
@@ -46,20 +47,22 @@ def main(words: list[str]) -> int:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
-    _listen(requests)
+    beats: SimpleQueue[None] = SimpleQueue()
+    _listen(requests, beats)
     try:
-        return _serve(options, requests)
+        return _serve(options, requests, beats)
     except GhcmError as error:
         log.error("%s", error)
         return 1
 
 
-def _serve(options: argparse.Namespace, requests: SimpleQueue[dict[str, object]]) -> int:
+def _serve(options: argparse.Namespace, requests: SimpleQueue[dict[str, object]], beats: SimpleQueue[None]) -> int:
     settings = load_settings()
     store = open_store(options.state / "jobs.sqlite", settings.limits.attempts)
     driver = Driver(options.state, settings.redis_url, store, settings, _tell)
     driver.on_gone = lambda: requests.put({"op": "gone"})
     driver.start()
+    Thread(target=_beat, args=(beats, driver), name="ghcm-beat", daemon=True).start()
     while True:
         request = requests.get()
         match request.get("op"):
@@ -83,6 +86,14 @@ def _serve(options: argparse.Namespace, requests: SimpleQueue[dict[str, object]]
                 log.warning("a request that is not known: %s", other)
 
 
+def _beat(beats: SimpleQueue[None], driver: Driver) -> None:
+    """Say that the process is there, as often as it is asked; beside the requests, which may wait for the store."""
+    while True:
+        beats.get()
+        driver.session.ask_java()
+        _tell("beat", {"trouble": driver.trouble})
+
+
 def _release(driver: Driver, job: str) -> None:
     _tell("released", {"job": job, "done": driver.release(job, _PATIENCE_SECONDS)})
 
@@ -97,8 +108,10 @@ def _tell(event: str, more: dict[str, object]) -> None:
             log.debug("nobody hears: %s", line)
 
 
-def _listen(requests: SimpleQueue[dict[str, object]]) -> None:
-    """Take requests from standard input, where it is a pipe or socket."""
+def _listen(requests: SimpleQueue[dict[str, object]], beats: SimpleQueue[None]) -> None:
+    """Take requests from standard input, where it is a pipe or socket; `beats` is told each question whether the
+    process is there.
+    """
     mode = os.fstat(0).st_mode
     if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
         return
@@ -109,7 +122,13 @@ def _listen(requests: SimpleQueue[dict[str, object]]) -> None:
                 found = json.loads(line)
             except ValueError:
                 found = None
-            requests.put(cast("dict[str, object]", found) if isinstance(found, dict) else {"op": line.strip()[:200]})
+            request: dict[str, object] = {"op": line.strip()[:200]}
+            if isinstance(found, dict):
+                request = cast("dict[str, object]", found)
+            if request.get("op") == "beat":
+                beats.put(None)
+            else:
+                requests.put(request)
         requests.put({"op": "abandoned"})
 
     Thread(target=read, name="ghcm-control", daemon=True).start()

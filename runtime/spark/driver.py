@@ -81,6 +81,8 @@ class Driver:
         self._watcher = threading.Thread(target=self._watch, name="ghcm-watch", daemon=True)
         self.on_gone: Callable[[], None] = lambda: None
         """Called when Spark has ended by itself: this process can do nothing but end too."""
+        self.trouble = ""
+        """Why Spark cannot start."""
 
     def start(self) -> None:
         """Serve the jobs that are there; Spark starts beside."""
@@ -272,6 +274,7 @@ class Driver:
             spark = self.session.get()
         except GhcmError as error:
             log.error("%s", error)
+            self.trouble = error.message
             self._tell("trouble", {"reason": error.message, "hint": error.hint})
             return
         process = java_process(spark)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +55,14 @@ class Session:
             return bool(context._jsc.sc().isStopped())
         except Exception:  # whatever py4j raises: nobody answers, or it was stopped from here
             return True
+
+    def ask_java(self) -> None:
+        """Return when Java has answered, or is not there; a Java that hangs holds this up."""
+        spark = self._spark
+        if spark is not None:
+            with suppress(Exception):  # who misses Java is told in another way
+                gateway: Any = spark.sparkContext._gateway  # pyright: ignore[reportPrivateUsage]
+                gateway.jvm.System.nanoTime()
 
     def stop(self) -> None:
         """End Spark with all its jobs. What is only being started ends with this process."""

@@ -19,7 +19,7 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPException
@@ -79,7 +79,7 @@ def program(rows: int, rate: int, *, spark: bool, topic: bool) -> str:
 
 
 @contextmanager
-def served(folder: Path, rows: int, rate: int) -> Iterator[Path]:
+def served(folder: Path, rows: int, rate: int) -> Generator[Path]:
     """Kafka and Redis in this folder, and who sends so many records in a second to a topic, each once."""
     start_services(folder, quiet)
     over = threading.Event()
@@ -309,7 +309,7 @@ def storm_over_services(folder: Path, kills: int, seed: int, *, spark: bool, rat
 
 def rage(folder: Path, rows: int, kills: int, seed: int, *, spark: bool, served_by: Path | None) -> Storm:
     profile = {} if served_by is None else {"GHCM_PROFILE": "services"}
-    with running(folder, GHCM_LIMITS_RESTARTS="100000", **profile) as daemon:
+    with running(folder, GHCM_RESTARTS_LIMIT="100000", **profile) as daemon:
         job = daemon.submit("storm.istream")
         found = Storm(daemon, random.Random(seed), spark, served_by)
         helpers = [threading.Thread(target=work) for work in (found.call, found.call, found.read)]

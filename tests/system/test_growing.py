@@ -141,7 +141,7 @@ def test_what_it_had_goes_on_while_a_unit_comes_and_goes(tmp_path: Path) -> None
 def test_whoever_is_killed_the_program_is_one_version_or_the_other(tmp_path: Path) -> None:
     write(tmp_path)
     chance = random.Random(3)
-    with running(tmp_path, GHCM_COMMIT_INTERVAL="0.1", GHCM_LIMITS_RESTARTS="100") as daemon:
+    with running(tmp_path, GHCM_COMMIT_INTERVAL="0.1", GHCM_RESTARTS_LIMIT="100") as daemon:
         job = str(grow(daemon, "one")["job"]["id"])
         until(lambda: daemon.job(job)["state"] == "running", "the job to run")
         for number, name in enumerate([job, "http", "redis", job, "daemon", job, job]):

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -310,13 +311,36 @@ def test_what_is_killed_is_running_again(folder: Path, daemon: Running, name: st
     assert windows(folder) == pages(folder)
 
 
+def test_what_hangs_is_shown_and_started_again(folder: Path) -> None:
+    with running(folder, GHCM_RESTARTS_HANG="8s") as daemon:
+        job = daemon.submit("visits.istream")
+        names = ("http", "redis", job)
+
+        def health() -> dict[str, tuple[str, str]]:
+            listed: Any = daemon.control.ask("status")["processes"]
+            return {each["name"]: (each["health"], each["reason"]) for each in listed}
+
+        until(lambda: {each for each, _ in health().values()} == {"ok"}, "all to be there")
+        pids = {name: daemon.pid(name) for name in names}
+        for pid in pids.values():
+            assert pid is not None
+            os.kill(pid, signal.SIGSTOP)
+        until(lambda: all(health()[name][0] == "silent" for name in names), "all to be missed")
+        shown = daemon.cli("ps").stdout
+        assert shown.count("silent") == 3 and shown.count("it has said nothing for") == 3, shown
+        until(lambda: all(daemon.pid(name) not in (None, pids[name]) for name in names), "all to be started again")
+        called = daemon.post("/programs/visits/units/most_visited/calls?wait=60", {"n": 1})
+        assert called.json["state"] == "done", called.text
+        until(lambda: health()["redis"] == ("ok", "the one before said nothing for 9 s and was killed"), "the reason")
+
+
 def test_a_job_that_keeps_dying_is_failed_with_the_reason(folder: Path) -> None:
-    with running(folder, GHCM_LIMITS_RESTARTS="3") as daemon:
+    with running(folder, GHCM_RESTARTS_LIMIT="3") as daemon:
         job = daemon.submit("visits.istream")
         open_call = accept_while_dead(daemon, job)
         found = daemon.job(job)
         assert found["state"] == "failed"
-        assert "died 3 times within a minute, the last time killed by SIGKILL" in found["reason"]
+        assert "died 3 times in a row, the last time killed by SIGKILL" in found["reason"]
         until(lambda: daemon.get(open_call).json["state"] == "failed", "the call to be answered")
         listed = daemon.cli("ps", "--all").stdout
         assert "failed" in listed

@@ -261,6 +261,21 @@ def test_calls_run_beside_each_other(world: World) -> None:
     world.await_event("call", id=long, state="over")
 
 
+def test_asked_whether_it_is_there_it_answers_unless_java_hangs(world: World) -> None:
+    world.ask("beat")
+    world.await_event("beat", trouble="")
+    machine = java(world)
+    machine.suspend()
+    try:
+        with world.heard:
+            world.events = [each for each in world.events if each["event"] != "beat"]
+            world.ask("beat")
+            assert not world.heard.wait_for(lambda: any(each["event"] == "beat" for each in world.events), 1)
+    finally:
+        machine.resume()
+    world.await_event("beat", trouble="")
+
+
 def test_killed_at_work_it_leaves_nothing_and_its_successor_answers(world: World) -> None:
     call = world.send("add_up", least=0)
     world.await_event("call", id=call, state="running")

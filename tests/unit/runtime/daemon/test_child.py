@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import psutil
@@ -95,7 +96,7 @@ def test_a_child_that_dies_too_often_fails_with_the_reason(tmp_path: Path) -> No
 
     child = asyncio.run(live())
     assert child.phase is Phase.FAILED
-    assert child.reason == "it died 3 times within a minute, the last time exit code 7"
+    assert child.reason == "it died 3 times in a row, the last time exit code 7"
 
 
 def test_a_child_that_does_not_stop_is_killed(tmp_path: Path) -> None:
@@ -142,6 +143,74 @@ def test_a_program_that_cannot_be_started_is_named() -> None:
     done = subprocess.run(ending_with_parent(["/no/such/program"]), capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert 'cannot start "/no/such/program"' in done.stderr
+
+
+BEATING = """\
+import sys
+for line in sys.stdin:
+    print('{"event": "beat", "trouble": "tired"}', flush=True)
+"""
+
+
+class Watched:
+    """A child that is asked whether it is there, and the changes of its health."""
+
+    def __init__(self, folder: Path, hang: float) -> None:
+        self._changed = asyncio.Event()
+        self.child = Child(
+            command(folder, BEATING), RestartPolicy(3), reported=print, hang=hang, changed=self._changed.set
+        )
+        self.child.start()
+
+    async def until(self, health: str) -> None:
+        async with asyncio.timeout(60):
+            while self.child.health[0] != health or (health == "ok" and not self.child.trouble):
+                await self._changed.wait()
+                self._changed.clear()
+
+    def signal(self, number: int) -> None:
+        assert self.child.pid is not None
+        os.kill(self.child.pid, number)
+
+
+def test_a_child_that_hangs_is_shown_and_then_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(children, "_BEAT_SECONDS", 0.1)
+
+    async def live() -> None:
+        watched = Watched(tmp_path, hang=2.0)
+        await watched.until("ok")
+        assert watched.child.health == ("ok", "tired")
+        first = watched.child.pid
+        watched.signal(signal.SIGSTOP)
+        await watched.until("silent")
+        assert watched.child.pid == first
+        await watched.until("waiting")
+        assert watched.child.health == ("waiting", "said nothing for 2 s and was killed")
+        await watched.until("ok")
+        assert watched.child.pid not in (None, first)
+        await watched.child.stop()
+
+    asyncio.run(live())
+
+
+def test_a_child_that_was_asleep_as_long_as_its_parent_does_not_hang(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(children, "_BEAT_SECONDS", 0.1)
+
+    async def live() -> None:
+        watched = Watched(tmp_path, hang=0.5)
+        await watched.until("ok")
+        first = watched.child.pid
+        watched.signal(signal.SIGSTOP)
+        time.sleep(1)  # as where the whole machine is stopped
+        watched.signal(signal.SIGCONT)
+        watched.child.trouble = ""
+        await watched.until("ok")
+        assert watched.child.pid == first
+        await watched.child.stop()
+
+    asyncio.run(live())
 
 
 def test_endings_in_words() -> None:

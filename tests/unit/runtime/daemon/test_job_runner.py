@@ -13,6 +13,7 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.child import Command
 from ghcm.runtime.daemon.job_runner import JobRunner, JobServices
 from ghcm.runtime.jobs.store import JobState, Store, open_store
+from ghcm.runtime.settings import Restarts
 from ghcm.spg.graph import Program
 from tests.unit.runtime.small_operators import unit
 
@@ -30,7 +31,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def runner(store: Store, base: Path, program: Program = BATCHES, *words: str) -> JobRunner:
     """Of a program without stream units, so that it has no engine process, or with these `words` as one."""
     job = store.jobs.submit("work-1", "work", "work.ghcm")
-    around = JobServices(store, lambda _: None, lambda _, __: None, 5, lambda _: None)
+    around = JobServices(store, lambda _: None, lambda _, __: None, Restarts(), lambda _: None)
     return JobRunner(job, program, Command("engine", words or ["/nothing"], base / "engine.log"), around)
 
 
