@@ -71,12 +71,15 @@ class Calls:
                 f'unit "{unit}" of program "{program}" has no call "{id}"',
                 detail=f'It is one of unit "{call.unit}" of program "{call.program}".',
             )
+        if call.final:
+            await self.service.sync()
         return call
 
     async def answer(self, call: Call, wait: float | None) -> Response:
         """The call, after so many seconds at most; with its rows where it has ended by then."""
         if wait and not call.final:
             call = await self.service.wait(call.id, wait)
+        await self.service.sync()
         rows = None
         if wait is not None and call.final and (known := self.catalogue.programs.get(call.program)) is not None:
             rows = await call_rows.result(known, call, self.connections(call.program), _ROWS_WITH_ANSWER)
@@ -140,6 +143,8 @@ def add(app: FastAPI, calls: Calls) -> None:
         call = await calls.found(program, unit, id)
         if wait and not call.final:
             call = await calls.service.wait(id, wait)
+        if call.final:
+            await calls.service.sync()
         return JSONResponse(documents.call(call))
 
     @app.delete(_ONE, tags=["calls"], summary="Cancel a call", responses=_ANSWERS)
@@ -147,6 +152,7 @@ def add(app: FastAPI, calls: Calls) -> None:
     async def cancel_call(program: str, unit: str, id: str) -> Response:
         await calls.found(program, unit, id)
         await calls.service.cancel(id)
+        await calls.service.sync()
         return JSONResponse(documents.call(await calls.service.get(id)))
 
 

@@ -52,6 +52,9 @@ class CallService:
     _caches: dict[Topic, AsyncMessageCache] = field(default_factory=dict[Topic, AsyncMessageCache])
     _sending: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "ghcm-store"))
+    _disk: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "ghcm-sync"))
+    _syncing: asyncio.Task[None] | None = None
+    _next_sync: asyncio.Task[None] | None = None
 
     async def take(
         self, unit: KnownUnit, parameters: Mapping[str, object], *, id: str | None, seconds: float | None, job: str
@@ -96,6 +99,14 @@ class CallService:
             raise GhcmError(f'there is no call "{id}"', code="GHCM-323", hint=hint)
         return call
 
+    async def sync(self) -> None:
+        """Return once everything that the store says now outlives a loss of power: before callers are told of it. Those
+        who ask while it is being synced share the next sync.
+        """
+        if self._next_sync is None:
+            self._next_sync = asyncio.create_task(self._sync(self._syncing), name="sync")
+        await asyncio.shield(self._next_sync)
+
     async def cancel(self, id: str) -> Feedback:
         """Cancel the call unless it has its answer; the answer that holds."""
         return await self._in_thread(lambda: self.store.calls.cancel(id))
@@ -108,6 +119,7 @@ class CallService:
         for cache in self._caches.values():
             await cache.close()
         self._thread.shutdown()
+        self._disk.shutdown()
 
     def _accept(self, instruction: Instruction, *, wait: bool, job: str) -> tuple[Call, bool]:
         calls = self.store.calls
@@ -129,6 +141,12 @@ class CallService:
                 hint="call again when some are done.",
             )
         return calls.accept(instruction, wait=wait), True
+
+    async def _sync(self, before: asyncio.Task[None] | None) -> None:
+        if before is not None:
+            await asyncio.wait((before,))
+        self._syncing, self._next_sync = self._next_sync, None
+        await asyncio.get_running_loop().run_in_executor(self._disk, self.store.sync)
 
     async def _send(self, unit: KnownUnit, instruction: Instruction) -> None:
         cache = self._caches.get(unit.cache)

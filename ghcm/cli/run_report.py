@@ -67,6 +67,8 @@ class Report:
             terminal.note(standing)
         terminal.note(f"state:   {self._state.path}")
         terminal.note(f"http:    {self._url}/docs")
+        for warning in status["warnings"]:
+            terminal.note(f"warning: {warning}")
         for sink, rows in kept.items():
             terminal.note(f"note:    {sink} has {_count(rows, 'row')} of earlier runs; this one appends to it")
         for path in self._edited:

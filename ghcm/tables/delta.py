@@ -194,7 +194,9 @@ class DeltaTable:
             with alone(self.path):
                 table = library.DeltaTable(**delta_place(self.path))
                 if len(table.file_uris()) >= _MANY and (isinstance(self.path, Path) or self._compacts(table)):
+                    before = table.version()
                     table.optimize.compact(target_size=_FILE_BYTES, writer_properties=packed)
+                    self._sync(before, table.version())
                 table.cleanup_metadata()
                 table.vacuum(retention_hours=1, dry_run=False, enforce_retention_duration=False, full=True)
             for merged in (self.path / STAGING / KEPT[0]).glob("*.parquet"):
@@ -233,12 +235,27 @@ class DeltaTable:
             else:
                 self._add(table, mode, staged, files, properties)
                 table.update_incremental()
-        if isinstance(self.path, Path):
-            log = self.path / "_delta_log"
-            for number in range(before + 1, table.version() + 1):
-                sync(log / f"{number:020d}.json")
-            sync(log)
+        self._sync(before, table.version())
         return before, table.version()
+
+    def _sync(self, before: int, last: int) -> None:
+        """Bring to disk what the library has written in the commits behind one, and that one, which may have made the
+        table: first the files, then the log that names them, with its checkpoints.
+        """
+        if not isinstance(self.path, Path):
+            return
+        log = self.path / "_delta_log"
+        with suppress(FileNotFoundError):  # of others, who clean up
+            for number in range(before + 1, last + 1):
+                for action in actions_of(self.path, number):
+                    if (added := action.get("add")) is not None:
+                        sync(self.path / unquote(added["path"]))
+        sync(self.path)
+        for name in names_in(log):
+            if name >= f"{before:020d}":  # so is "_last_checkpoint"
+                with suppress(FileNotFoundError):
+                    sync(log / name)
+        sync(log)
 
     def _add(self, table: Any, mode: str, staged: Place, files: Sequence[DataFile], properties: Any) -> None:
         library, adds = deltalake(), list[Any]()

@@ -225,6 +225,7 @@ class Responder:
         instruction = delivery.instruction
         if outcome.error is None and outcome.reply is not None:
             store_reply(self._services.connections, instruction.id, outcome.rows, outcome.reply.schema)
+            self._services.connections.sync()
         feedback = _feedback(instruction.id, outcome)
         if self._calls is not None:
             feedback = self._calls.finish(instruction.id, feedback)

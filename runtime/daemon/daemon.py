@@ -23,6 +23,7 @@ from ghcm.runtime.daemon.resubmission import Again
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.jobs.calls import CallState
 from ghcm.runtime.jobs.store import Store, open_store
+from ghcm.runtime.pubsub.durability import weaknesses
 from ghcm.runtime.settings import Settings
 from ghcm.version import __version__
 
@@ -45,6 +46,9 @@ class Daemon:
         self.url = f"http://{host}:{port}"
         self._watchers: set[asyncio.Queue[Document]] = set()
         self._standby = standby
+        self.warnings = weaknesses(settings.redis) if not settings.embedded else []
+        for warning in self.warnings:
+            log.warning("%s", warning)
         self.jobs = Jobs(settings, state, store, listener, self.tell)
         self.processes = self.jobs.processes
         self._control = ControlServer(self.state.control, lambda op, arguments: answers(self, op, arguments))
@@ -183,6 +187,7 @@ def status(daemon: Daemon) -> Document:
         "redis": daemon.processes.redis_url,
         "embedded": daemon.settings.embedded,
         "processes": processes,
+        "warnings": daemon.warnings,
     }
 
 

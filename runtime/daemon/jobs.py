@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ghcm.durable import sync
 from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.daemon.call_reconciler import CallReconciler, Settled
@@ -18,7 +19,7 @@ from ghcm.runtime.daemon.locks import AppendLocks, Leases, owner_of
 from ghcm.runtime.daemon.processes import Processes
 from ghcm.runtime.daemon.protocol import Document, job_document
 from ghcm.runtime.daemon.resubmission import Again, EarlierJobs, own_call, upgrade_running
-from ghcm.runtime.daemon.state import StateDirectory, copy_bundle, note_job
+from ghcm.runtime.daemon.state import StateDirectory, copy_bundle, note_base, note_job
 from ghcm.runtime.jobs.calls import DAEMON
 from ghcm.runtime.jobs.store import Job, JobState, Store
 from ghcm.runtime.pubsub.connections import Connections
@@ -101,11 +102,13 @@ class Jobs:
                 raise
             if beside:
                 self.state.beside(id).touch()
+                sync(self.state.beside(id).parent)
             if resumed is None:
                 await self.calls.give_up(program.name)
             self._start(job, program, base)
             if resumed is not None:
                 await self.calls.renew(program.name)
+            await asyncio.to_thread(self.store.sync)
             return self.store.jobs.known(job.id), upgrade
 
     async def _upgrade(
@@ -118,6 +121,7 @@ class Jobs:
         except BaseException:
             self._append_locks.drop(runner.id, taken)
             raise
+        await asyncio.to_thread(self.store.sync)
         await self._adopt(runner)
         return runner.job, changed
 
@@ -136,7 +140,7 @@ class Jobs:
         copy = self.state.bundle(id)
         await asyncio.to_thread(copy_bundle, path, copy)
         await asyncio.to_thread(note_job, self._snapshots, id, 1, copy, {})
-        self.state.base(id).write_text(str(base.absolute()), encoding="utf-8")
+        note_base(self.state.base(id), base)
         return self.store.jobs.submit(id, program, str(copy))
 
     def resume(self) -> None:
@@ -174,6 +178,7 @@ class Jobs:
             self._stopping[program] = self._spawn(self._stop(self._stops[program]))
         self._stops[program].hurry(grace)
         await asyncio.shield(self._stopping[program])
+        await asyncio.to_thread(self.store.sync)
         return runner.job, await asyncio.shield(self._retirements[program])
 
     async def _stop(self, stop: Stop) -> None:

@@ -17,7 +17,7 @@ from ghcm.errors import GhcmError
 from ghcm.places import Place, Remote, names_in
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.daemon.job_runner import JobRunner
-from ghcm.runtime.daemon.state import StateDirectory, copy_bundle, note_job
+from ghcm.runtime.daemon.state import StateDirectory, copy_bundle, note_base, note_job
 from ghcm.runtime.jobs.store import Job, JobState, Store
 from ghcm.runtime.upgrade import Since, Upgrade, compare, version_of
 from ghcm.spg.connectors import Mode
@@ -159,7 +159,7 @@ class EarlierJobs:
             copy = self.state.bundle(id, note["version"])
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_bytes((self.snapshots / f"{id}-{note['version']}.ghcm").read_bytes())
-        self.state.base(id).write_text(str(base.absolute()), encoding="utf-8")
+        note_base(self.state.base(id), base)
         self.store.jobs.submit(id, program, str(copy), note["version"], note["since"])
         return self.store.jobs.move(id, JobState.STOPPED, "taken over from another state directory"), Bundle.open(copy)
 

@@ -7,8 +7,9 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from ghcm.durable import sync
 from ghcm.errors import GhcmError, sentence
-from ghcm.places import Place, Remote
+from ghcm.places import Place, Remote, write_whole
 from ghcm.runtime.sockets import short_socket
 from ghcm.tables.versions import explained
 
@@ -75,13 +76,21 @@ def keep_letters(state: StateDirectory, root: Path) -> None:
 
 
 def copy_bundle(bundle: Path, copy: Path) -> None:
-    """Copy a bundle, a file or a folder, to where nothing or an unfinished copy is."""
+    """Copy a bundle, a file or a folder, to where nothing or an unfinished copy is, so that it lasts."""
     copy.parent.mkdir(parents=True, exist_ok=True)
     if bundle.is_dir():
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(bundle, copy)
     else:
         shutil.copyfile(bundle, copy)
+    for path in (copy, *copy.rglob("*"), copy.parent, copy.parent.parent):
+        sync(path)
+
+
+def note_base(file: Path, base: Path) -> None:
+    """Note the folder that the relative paths of a job start from."""
+    write_whole(file, [str(base.absolute()).encode()])
+    sync(file.parent)
 
 
 def note_job(snapshots: Place, job: str, version: int, bundle: Path, since: Mapping[str, Mapping[str, int]]) -> None:

@@ -82,6 +82,8 @@ class Services:
     now: Callable[[], int] = field(default_factory=lambda: Context().now)
     since: Since = field(default_factory=dict[str, Mapping[str, int]])
     piece: int = FIRST_PIECE
+    sync_calls: Callable[[], None] = lambda: None
+    """Brings to disk what `accept` has noted."""
     _code: dict[str, Mapping[str, TaskCode]] = field(default_factory=dict[str, Mapping[str, TaskCode]])
 
     @property

@@ -251,6 +251,10 @@ class CallStore:
         )
         return [_call(row) for row in rows]
 
+    def sync(self) -> None:
+        """Bring to disk what was noted before."""
+        self._database.sync()
+
     def forget(self, ended_before: int) -> int:
         """Remove answered calls that ended before this moment; how many."""
         return self._database.change("DELETE FROM calls WHERE final = 1 AND ended < ?", ended_before)

@@ -1,5 +1,6 @@
 """The SQLite file behind the store: connections, schema and its version."""
 
+import os
 import sqlite3
 import threading
 from collections.abc import Generator
@@ -10,10 +11,14 @@ from ghcm.errors import GhcmError
 
 SCHEMA_VERSION = 4
 BUSY_SECONDS = 30.0
-_COMMITS_PER_CHECKPOINT = 2000
-"""Seldom, because the first commit behind a checkpoint waits for the disk: it begins the log anew and syncs its head.
-The log holds some 20 KB per commit.
+LOG_BYTES = 16 << 20
+"""How large the log may grow before it is begun anew. Seldom, because the first commit of a log waits for the disk: it
+syncs the head. A commit is some 12 KB.
 """
+_CHECKPOINT_SECONDS = 0.2
+"""How long writers wait at most for the end of a checkpoint, which waits for readers."""
+_PAUSE_SECONDS = 1.0
+"""The time between two attempts to begin the log anew, where readers have stood in the way."""
 
 SCHEMA = """
 CREATE TABLE jobs (
@@ -72,16 +77,20 @@ class Busy(Exception):
 
 
 class Database:
-    """One file, one connection per thread, WAL: readers never wait for writers, only writers for each other."""
+    """One file, one connection per thread, WAL: readers never wait for writers, only writers for each other.
+
+    A commit outlives the death of any process at once, and a loss of power once `sync` has returned.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._local = threading.local()
         self._open: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
-        self._commits = 0
         self._due = threading.Event()
-        self._closed = False
+        self._closed = threading.Event()
+        self._syncing = threading.Lock()
+        self._log: int | None = None
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             with self._explained():
@@ -111,18 +120,32 @@ class Database:
             _begin(connection, wait=wait)
             try:
                 yield connection
+                connection.execute("COMMIT")
             except BaseException:
-                connection.execute("ROLLBACK")
+                if connection.in_transaction:  # SQLite has undone it already where the disk is full
+                    connection.execute("ROLLBACK")
                 raise
-            connection.execute("COMMIT")
-            self._commits += 1
-            if self._commits % _COMMITS_PER_CHECKPOINT == 0:
+            if self._log is not None and os.fstat(self._log).st_size > LOG_BYTES:
                 self._due.set()
+
+    def sync(self) -> None:
+        """Bring to disk what was committed before, by whatever process."""
+        with self._explained(), self._syncing:
+            if self._log is None:
+                raise sqlite3.OperationalError("it is closed")
+            try:
+                os.fdatasync(self._log)
+            except OSError as error:
+                raise sqlite3.OperationalError(f"{error.strerror} while its log is written to disk") from error
 
     def close(self) -> None:
         """Close the connections of all threads."""
-        self._closed = True
+        self._closed.set()
         self._due.set()
+        with self._syncing:
+            if self._log is not None:
+                os.close(self._log)
+                self._log = None
         with self._lock:
             for connection in self._open:
                 connection.close()
@@ -137,17 +160,23 @@ class Database:
             connection.row_factory = sqlite3.Row
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA wal_autocheckpoint = 0")
+            connection.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
             self._local.connection = connection
             with self._lock:
                 self._open.append(connection)
         return connection
 
     def _checkpoint(self) -> None:
-        """Bring the log into the file beside those who write, so that none of them waits for the disk."""
-        with suppress(sqlite3.Error), closing(sqlite3.connect(self.path, timeout=BUSY_SECONDS)) as connection:
-            while self._due.wait() and not self._closed:
+        """Bring the log into the file beside those who write, and begin it anew where it has become large.
+
+        The first step does nearly all of the work and lets everybody write. The second has writers wait: without it a
+        log that is always written to never ends, and so is never begun anew.
+        """
+        with suppress(sqlite3.Error), closing(sqlite3.connect(self.path, timeout=_CHECKPOINT_SECONDS)) as connection:
+            while self._due.wait() and not self._closed.is_set():
                 self._due.clear()
-                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+                if not _begin_log(connection):
+                    self._closed.wait(_PAUSE_SECONDS)
 
     def _prepare(self) -> None:
         connection = self._connection()
@@ -166,6 +195,8 @@ class Database:
                 for step in range(found, SCHEMA_VERSION):
                     self._run(STEPS[step])
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        # The log lives as long as this connection. SQLite locks other files only, which must not be opened here.
+        self._log = os.open(f"{self.path}-wal", os.O_RDONLY)
 
     def _run(self, statements: str) -> None:
         for statement in statements.split(";"):
@@ -188,6 +219,17 @@ class Database:
                 detail="Jobs and calls of the past cannot be read from it; programs and sinks are not touched.",
                 hint=f'stop GHCM, move "{self.path.name}" and its "-wal" and "-shm" files away and start again',
             ) from error
+
+
+def _begin_log(connection: sqlite3.Connection) -> bool:
+    """Bring the log into the file and have the next commit begin it anew; False where that has to wait: for those who
+    read, for another process that is at it, or for room on the disk.
+    """
+    try:
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        return bool(connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()[0] == 0)
+    except sqlite3.OperationalError:
+        return False
 
 
 def _begin(connection: sqlite3.Connection, *, wait: bool) -> None:

@@ -150,6 +150,10 @@ class Store:
     calls: CallStore
     database: Database
 
+    def sync(self) -> None:
+        """Bring to disk what was committed before: whoever tells of it tells what a loss of power does not undo."""
+        self.calls.sync()
+
     def close(self) -> None:
         """Close the file."""
         self.database.close()

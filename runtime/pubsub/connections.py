@@ -16,6 +16,7 @@ from redis.asyncio import Redis as AsyncRedis
 
 from ghcm.errors import GhcmError
 from ghcm.places import Place, place
+from ghcm.runtime.pubsub import durability
 from ghcm.runtime.pubsub.cache import AsyncMessageCache, MessageCache, Topic, cache_topic
 from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka
 from ghcm.runtime.pubsub.redis_cache import AsyncRedisCache, RedisCache
@@ -45,6 +46,7 @@ class Connections:
     _async_client: AsyncRedis | None = field(default=None, repr=False)
     _databases: dict[str, Database] = field(default_factory=dict[str, Database], repr=False)
     _brokers: Brokers | None = field(default=None, repr=False)
+    _synced: tuple[Path | None] | None = field(default=None, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def path(self, path: str) -> Place:
@@ -71,6 +73,19 @@ class Connections:
         """
         client = self.redis()
         return stubborn(self._needed_url(), lambda: command(client), patience=self.patience, closed=_NEVER)
+
+    def sync(self) -> None:
+        """Return once what the private Redis has answered outlives a loss of power; another server keeps what its owner
+        has said. GhcmError where it cannot write.
+        """
+        if self.url is None or not self.url.startswith("unix:"):
+            return
+        if self._synced is None:
+            found = self.run(durability.persistence)
+            self._synced = (found.folder if found is not None and found.ours else None,)
+        (folder,) = self._synced
+        if folder is not None:
+            self.run(lambda client: durability.sync_folder(client, folder))
 
     def async_redis(self) -> AsyncRedis:
         """A client that all tasks of the running event loop share, the only loop that may ask. GhcmError where there is

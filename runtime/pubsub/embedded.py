@@ -1,7 +1,8 @@
 """The private Redis server of the embedded profile: which binary, with which options, behind which socket.
 
 It has no port, only a socket that its owner alone may open. What it has answered is in its append-only file before the
-answer, so killing it loses nothing. Who starts it (the daemon) watches it and ends it.
+answer, so killing it loses nothing; what has to outlive a loss of power is brought to disk by whoever wrote it
+(`durability`). Who starts it (the daemon) watches it and ends it.
 """
 
 import importlib.util
@@ -62,7 +63,8 @@ def embedded_command(directory: Path, port: int = 0) -> list[str]:
         "dir": str(directory),
         "logfile": "" if port else str(directory / "redis.log"),
         "appendonly": "yes",
-        "appendfsync": "everysec",
+        # "everysec" answers before it writes where the disk is slow; "always" ends the server where the disk is full.
+        "appendfsync": "always" if port else "no",
         "aof-load-truncated": "yes",
         "save": "",
         "daemonize": "no",

@@ -74,13 +74,16 @@ class RedisWriter:
         rows = self._rows
         record = json.dumps({"rows": rows, "writer": self._writer})
         self._script(PREPARE, self._open, self._target(version), version, record)
+        self._connections.sync()
         self._open, self._rows = uuid.uuid4().hex, 0
         return rows
 
     def commit(self, version: str) -> Commit:
-        done = _commits(self._connections, self._prefix, version)
-        if done is not None:
-            return done
+        done = _commits(self._connections, self._prefix, version) or self._committed(version)
+        self._connections.sync()
+        return done
+
+    def _committed(self, version: str) -> Commit:
         prepared = self._connections.run(lambda client: client.hget(f"{self._prefix}:@prepared", version))
         if prepared is None:
             raise GhcmError(f'version "{version}" of "{self._prefix}" was never prepared', code="GHCM-732")

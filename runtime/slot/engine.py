@@ -89,6 +89,7 @@ class Engine:
             now or Context().now,
             since or {},
             piece,
+            (lambda: None) if calls is None else calls.sync,
         )
         self._answers = serve
         self._responders = Responders(self.job, calls, self._tables.watermark)

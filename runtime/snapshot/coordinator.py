@@ -327,11 +327,12 @@ class SnapshotCoordinator:
             self._publisher.document(task, publication, self._latest) for task, publication in cut.publications
         )
         snapshot = self._snapshot(cut)
-        self.saver.submit(
-            lambda: self._store.write(snapshot),
-            lambda _: self._step(_Event.WRITTEN),
-            lambda error: self._failed("@snapshots", error),
-        )
+
+        def save() -> None:
+            self.services.sync_calls()  # before a snapshot is on disk that has them no more, since they were sent
+            self._store.write(snapshot)
+
+        self.saver.submit(save, lambda _: self._step(_Event.WRITTEN), lambda error: self._failed("@snapshots", error))
 
     def _snapshot(self, cut: _Cut) -> Snapshot:
         tasks = {

@@ -91,6 +91,7 @@ class Execution:
                 if outcome.state is not State.DONE and self.broken_off():
                     log.info('call "%s" was broken off', self.instruction.id)
                     return
+                self.services.connections.sync()
                 self.delivery.acknowledge(self.services.calls.finish(self.instruction.id, outcome))
 
     def look(self) -> None:

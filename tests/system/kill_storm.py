@@ -118,6 +118,7 @@ class Storm:
     random: random.Random
     spark: bool
     services: Path | None
+    program: str = "storm"
     kills: dict[str, int] = field(default_factory=dict[str, int])
     accepted: dict[str, str] = field(default_factory=dict[str, str])
     answers: dict[str, str] = field(default_factory=dict[str, str])
@@ -197,7 +198,9 @@ class Storm:
             batch = self.spark and chance.random() < 0.05
             unit, body = ("tally", {"below": 500}) if batch else ("count_of", {"digit": chance.randrange(10)})
             wait = "" if chance.random() < 0.5 else "?wait=1"
-            answer = self.insist(f"/programs/storm/units/{unit}/calls{wait}", body, f"call-{chance.getrandbits(60):x}")
+            answer = self.insist(
+                f"/programs/{self.program}/units/{unit}/calls{wait}", body, f"call-{chance.getrandbits(60):x}"
+            )
             if answer is None:
                 return
             if answer.status in (200, 202):

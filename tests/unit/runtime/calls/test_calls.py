@@ -206,6 +206,9 @@ class Held:
     def accept_own(self, instruction: Instruction) -> bool:
         return self.calls.accept_own(instruction)
 
+    def sync(self) -> None:
+        self.calls.sync()
+
     def started(self, instruction: Instruction, executor: str) -> tuple[Start, Call]:
         found = self.calls.started(instruction, executor)
         if instruction.id == self.begins:

@@ -1,8 +1,11 @@
 """The store of jobs and calls: one answer per call, whoever asks and however often."""
 
+import os
+import resource
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from ghcm.errors import GhcmError
+from ghcm.runtime.jobs import database
 from ghcm.runtime.jobs.calls import CallState, Start
 from ghcm.runtime.jobs.database import Busy
 from ghcm.runtime.jobs.store import JobState, Store, open_store
@@ -207,6 +211,55 @@ def test_a_job_that_is_over_stays_over(store: Store) -> None:
     assert [job.id for job in store.jobs.find(over=False)] == ["j1"]
     with pytest.raises(GhcmError, match='there is no job "j2"'):
         store.jobs.known("j2")
+
+
+def test_the_log_stays_bounded_while_others_read_and_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "LOG_BYTES", 256 << 10)
+    path, over = tmp_path / "jobs.sqlite", threading.Event()
+    stores = [open_store(path) for _ in range(3)]
+
+    def read() -> None:
+        while not over.is_set():
+            stores[2].calls.find("p", "u")
+
+    def write(number: int) -> None:
+        for each in range(150):
+            instruction = Instruction(f"{number}-{each}", "p", "u")
+            stores[number].calls.started(instruction, "engine")
+            stores[number].calls.finish(instruction.id, done(instruction.id))
+
+    threads = [threading.Thread(target=write, args=[number]) for number in range(2)]
+    reader = threading.Thread(target=read)
+    for thread in (reader, *threads):
+        thread.start()
+    for thread in threads:
+        thread.join()
+    log, written = Path(f"{path}-wal"), 600
+    end = time.monotonic() + 60
+    while log.stat().st_size > 512 << 10:  # 600 commits have written 7 MB, and a daemon never rests
+        assert time.monotonic() < end, f"the log has {log.stat().st_size:,} bytes after {written} commits"
+        written += 1
+        stores[0].calls.accept(Instruction(f"then {written}", "p", "u"))
+    over.set()
+    reader.join()
+    for each in stores:
+        each.close()
+
+
+def test_a_commit_that_finds_no_room_leaves_the_store_usable(store: Store) -> None:
+    store.calls.accept(CALL)
+    size = os.stat(f"{store.database.path}-wal").st_size
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        for number in range(3):
+            with pytest.raises(GhcmError) as refused:
+                store.calls.accept(replace(CALL, id=f"no room {number}"))
+            assert refused.value.code == "GHCM-740"
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert store.calls.get("no room 0") is None
+    assert store.calls.accept(replace(CALL, id="room")).state is CallState.ACCEPTED
 
 
 def test_a_damaged_file_says_what_to_do(tmp_path: Path) -> None:
