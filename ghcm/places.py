@@ -258,11 +258,21 @@ def _private() -> Path:
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder that is open to us alone. GhcmError if it is another's."""
+    """Make a folder that is open to us alone, or what is there. GhcmError if it is another's, or leads there by a link
+    of another's.
+    """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if folder.stat().st_uid != os.getuid():
+    found = folder.stat()
+    if {found.st_uid, folder.lstat().st_uid} != {os.getuid()}:
         hint = "choose another --state, or set TMPDIR to a folder of your own."
         raise GhcmError(f'"{folder}" belongs to someone else', code="GHCM-753", hint=hint)
+    if found.st_mode & 0o077:
+        folder.chmod(0o700)
+
+
+def private_opener(path: str, flags: int) -> int:
+    """What `open` opens a file with that nobody else may read, once it is made."""
+    return os.open(path, flags, 0o600)
 
 
 def _matches(names: Sequence[str], parts: Sequence[str]) -> bool:

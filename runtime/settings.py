@@ -4,6 +4,7 @@ command line.
 Later ones win: file, then `GHCM_*` variables, then arguments. Names follow the file: `[http] port` is
 `GHCM_HTTP_PORT`, `commit_interval` is `GHCM_COMMIT_INTERVAL`; `GHCM_KAFKA` is `[kafka] bootstrap`. A program names
 connections, never a password; the URLs of Redis and of databases and `[kafka]` may hold one and are never printed.
+`redis` may name a file that has its URL.
 """
 
 import os
@@ -16,7 +17,7 @@ from typing import Annotated, Literal, Self, cast, get_origin
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from ghcm.errors import GhcmError, suggest, without_password
+from ghcm.errors import GhcmError, sentence, suggest, without_password
 from ghcm.places import Place, place
 from ghcm.runtime.pubsub.kafka_connection import Kafka
 from ghcm.stores import no_place
@@ -45,9 +46,17 @@ def _seconds(value: object) -> object:
 
 
 def _redis(value: object) -> object:
+    """The URL itself, or that in the file which `file:PATH` names."""
+    if isinstance(value, str) and value.startswith("file:"):
+        try:
+            value = Path(value.removeprefix("file:")).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ValueError(f"the file that it names cannot be read: {sentence(error)}") from None
     if isinstance(value, str) and (value == EMBEDDED or re.match(r"(redis|rediss|unix)://", value)):
         return value
-    raise ValueError('expected "embedded", "redis://host:port/0" or "unix:///path/of/socket"')
+    raise ValueError(
+        'expected "embedded", "redis://host:port/0" or "unix:///path/of/socket", or "file:" and the file with it'
+    )
 
 
 def _kept_at(value: object) -> object:
@@ -239,6 +248,7 @@ def load_settings(
     found and what is expected.
     """
     variables = os.environ if environment is None else environment
+    _refuse_password((arguments or {}).get("redis"))
     path = Path(variables.get("GHCM_CONFIG", directory / FILE))
     sources: list[tuple[str, dict[str, object]]] = [
         ("the arguments", _given(arguments or {})),
@@ -256,6 +266,17 @@ def load_settings(
         given = settings.s3.model_dump(exclude_none=True)
         os.environ.update({f"GHCM_S3_{name.upper()}": _absolute(value) for name, value in given.items()})
     return settings
+
+
+def _refuse_password(redis: object) -> None:
+    """GhcmError for an argument with a password, which everybody on this machine can read."""
+    if isinstance(redis, str) and "@" in redis and redis != without_password(redis):
+        raise GhcmError(
+            "a password in an argument is read by everybody on this machine",
+            code="GHCM-621",
+            detail=f"--redis has the URL of {without_password(redis)} with a password.",
+            hint="put the URL into a file and say --redis file:PATH, or into GHCM_REDIS.",
+        )
 
 
 def _absolute(value: object) -> str:

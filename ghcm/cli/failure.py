@@ -4,12 +4,13 @@ import errno
 import functools
 import os
 import platform
+import re
 import signal
 import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ParamSpec, cast
 
@@ -18,6 +19,7 @@ import typer
 import ghcm
 from ghcm.cli import terminal
 from ghcm.errors import Diagnostic, GhcmError, ProgramError
+from ghcm.places import make_private, private_opener
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 
@@ -121,24 +123,39 @@ def _of_system(error: OSError) -> GhcmError:
     return GhcmError(f"{what} refused: {error.strerror or error}", code="GHCM-790", hint=hint)
 
 
-def _of_bug(text: str) -> GhcmError:
+_PASSWORDS = re.compile(r"//[^/\s\"']*@")
+
+
+def _of_bug(said: str) -> GhcmError:
+    text = _PASSWORDS.sub("//", said)
     detail = f'It says "{text.strip().splitlines()[-1][:200]}"; all of it is in {_log(text)}.'
     hint = "report it with that file and, if you can, the program."
     return GhcmError("GHCM has a bug that stopped this command", code="GHCM-799", detail=detail, hint=hint)
 
 
+def _words(arguments: Sequence[str]) -> Iterator[str]:
+    """The command and the names of its options, without a value."""
+    for number, word in enumerate(arguments):
+        yield word.partition("=")[0] if word.startswith("-") else word if number == 0 and word.isalpha() else "..."
+
+
 def _log(text: str) -> Path:
-    """Write what a bug report needs to a file of its own; the folder of temporary files takes what the state cannot."""
+    """Write what a bug report needs, and nothing that anybody has passed as an argument, to a file of its own for this
+    user alone; the folder of temporary files takes what the state cannot.
+    """
     stamp = time.strftime("%Y%m%d-%H%M%S")
     header = f"ghcm {ghcm.__version__}, Python {platform.python_version()}, {platform.platform()}\n"
-    header += f"arguments: {sys.argv[1:]}\n\n"
-    folder = Path(os.environ.get("GHCM_STATE", ".ghcm"), "logs")
-    for parent in (folder, Path(tempfile.gettempdir())):
-        if parent.is_dir():
+    header += f"command: {' '.join(_words(sys.argv[1:]))}\n\n"
+    state = Path(os.environ.get("GHCM_STATE", ".ghcm"))
+    for parent in (state / "logs", Path(tempfile.gettempdir())):
+        try:
+            if parent.parent == state:
+                make_private(state)
+                parent.mkdir(exist_ok=True)
             path = parent / f"ghcm-error-{stamp}-{os.getpid()}.log"
-            try:
-                path.write_text(header + text, encoding="utf-8")
-            except OSError:
-                continue
-            return path
+            with open(path, "x", encoding="utf-8", opener=private_opener) as file:
+                file.write(header + text)
+        except (OSError, GhcmError):
+            continue
+        return path
     return Path("(nowhere: no folder could be written)")

@@ -53,7 +53,7 @@ def known(name: str | None, state: Path | None) -> tuple[Program, Connections, L
         message = "it is not said which program" if name is None else f'no program "{name}" has run here'
         raise GhcmError(message, code="GHCM-605", detail=detail, hint=hint)
     control = Control(at.control)
-    served = str(control.ask("status")["redis"]) if control.listening() else None
+    served = str(control.ask("redis")["url"]) if control.listening() else None
     connections = Connections(base, served or settings.redis_url, settings.kafka, patience=5.0, sql=settings.sql)
     return program, connections, LastRun(last, bundle, control)
 

@@ -18,6 +18,7 @@ from itertools import chain, count
 from pathlib import Path
 
 from ghcm.errors import GhcmError
+from ghcm.places import make_private, private_opener
 from ghcm.runtime.daemon.protocol import Control, Document, decode, raised
 from ghcm.runtime.daemon.state import StateDirectory, keep_letters
 from ghcm.runtime.parent_death import ending_with_parent
@@ -65,6 +66,7 @@ def free_state(folder: Path, name: str) -> StateDirectory:
     """An empty state directory below `folder` that no living daemon owns; what an earlier run has left is removed, but
     for its dead letters.
     """
+    make_private(folder.parent)
     names = chain([name], (f"{name}-{number}" for number in count(2)))
     states = (StateDirectory(folder / each) for each in names)
     state = next(each for each in states if not Control(each.control).listening())
@@ -76,11 +78,12 @@ def free_state(folder: Path, name: str) -> StateDirectory:
 @contextmanager
 def private_daemon(state: StateDirectory, redis: str, host: str, port: int) -> Generator[PrivateDaemon]:
     """A daemon for the time of the block. Ends with this process even if that is killed."""
-    state.logs.mkdir(parents=True, exist_ok=True)
+    make_private(state.path)
+    state.logs.mkdir(exist_ok=True)
     given = {"--state": str(state.path.absolute()), "--host": host, "--port": str(port)}
     arguments = [*chain.from_iterable(given.items()), "--spare"]
     line = ending_with_parent([sys.executable, "-m", "ghcm.runtime.daemon", *arguments], on_death=signal.SIGTERM)
-    with (state.logs / "daemon.log").open("ab") as log:
+    with open(state.logs / "daemon.log", "ab", opener=private_opener) as log:
         # Ctrl-C is for us alone: we end the daemon when we have said what there is to say.
         process = subprocess.Popen(
             line,

@@ -58,7 +58,8 @@ class Report:
     def begin(self, status: dict[str, Any], standing: str) -> None:
         """Say what runs where."""
         self._url = status["url"]
-        self._sinks = Sinks(self.program, Connections(self._base, status["redis"], patience=1.0, sql=self._sql))
+        redis = str(Control(self._state.control).ask("redis")["url"])
+        self._sinks = Sinks(self.program, Connections(self._base, redis, patience=1.0, sql=self._sql))
         kept = self._sinks.skip_tables()
         if self._json:
             terminal.json_line({"event": "start", "program": self.program.name, **status})

@@ -198,7 +198,9 @@ def fetched(program: str) -> Path:
     return copy
 
 
-Redis = Annotated[str | None, typer.Option("--redis", metavar="URL", help='A Redis, or "embedded" for a private one.')]
+Redis = Annotated[
+    str | None, typer.Option("--redis", metavar="URL", help='A Redis, file:PATH of its URL, or "embedded".')
+]
 
 Profile = Annotated[
     str | None,

@@ -19,7 +19,7 @@ def main() -> None:
     """Be the daemon until told to end. Prints its status as a JSON line once it listens, or why it cannot."""
     parser = argparse.ArgumentParser(prog="python -m ghcm.runtime.daemon", description=__doc__)
     parser.add_argument("--state", type=Path, required=True, help="the state directory")
-    parser.add_argument("--redis", help='a URL, or "embedded" for a private server')
+    parser.add_argument("--redis", help='a URL, file:PATH of one, or "embedded" for a private server')
     parser.add_argument("--host", help="where HTTP listens")
     parser.add_argument("--port", type=int, help="0 takes any free one")
     parser.add_argument(

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Self
 
 from ghcm.errors import GhcmError
+from ghcm.places import private_opener
 from ghcm.runtime.daemon.protocol import LONGEST_LINE, Document, decode, encode
 from ghcm.runtime.parent_death import ending_with_parent
 from ghcm.runtime.settings import Restarts
@@ -302,7 +303,7 @@ async def spawn(command: Command, *, reports: bool) -> asyncio.subprocess.Proces
     command.log.parent.mkdir(parents=True, exist_ok=True)
     if command.log.exists() and command.log.stat().st_size > _LOG_BYTES:
         command.log.replace(command.log.with_suffix(".log.1"))
-    with command.log.open("ab") as output:
+    with open(command.log, "ab", opener=private_opener) as output:
         return await asyncio.create_subprocess_exec(
             *ending_with_parent(command.arguments),
             stdin=asyncio.subprocess.PIPE,

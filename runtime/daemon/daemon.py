@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import cast
 
-from ghcm.errors import GhcmError, suggest
+from ghcm.errors import GhcmError, suggest, without_password
 from ghcm.runtime.daemon.child import Child, follow, tail
 from ghcm.runtime.daemon.control import ControlServer, listen
 from ghcm.runtime.daemon.jobs import Jobs
@@ -29,7 +29,7 @@ from ghcm.version import __version__
 
 log = logging.getLogger("ghcm.daemon")
 
-_REQUESTS = ("status", "submit", "list", "stop", "calls", "tables", "logs", "watch", "shutdown")
+_REQUESTS = ("status", "redis", "submit", "list", "stop", "calls", "tables", "logs", "watch", "shutdown")
 
 
 class Daemon:
@@ -144,6 +144,8 @@ async def answers(daemon: Daemon, op: str, arguments: Document) -> AsyncIterator
             job, upgrade = await daemon.jobs.submit(path, base, again, beside=beside)
             changed = {} if upgrade is None else {"growth": upgrade.document()}
             yield {"job": daemon.jobs.document(job), **changed}
+        case "redis":
+            yield {"url": daemon.processes.redis_url}
         case "list":
             yield {"jobs": [daemon.jobs.document(job) for job in daemon.store.jobs.find()]}
         case "stop":
@@ -184,7 +186,7 @@ def status(daemon: Daemon) -> Document:
         "version": __version__,
         "state": str(daemon.state.path.absolute()),
         "url": daemon.url,
-        "redis": daemon.processes.redis_url,
+        "redis": without_password(daemon.processes.redis_url),
         "embedded": daemon.settings.embedded,
         "processes": processes,
         "warnings": daemon.warnings,

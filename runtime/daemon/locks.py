@@ -23,7 +23,7 @@ import redis
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from ghcm.errors import GhcmError
-from ghcm.places import Place, Remote, place
+from ghcm.places import Place, Remote, make_private, place
 from ghcm.places import beside as lock_folder
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.pubsub.redis_connection import failed, open_async_client
@@ -44,7 +44,7 @@ def _locked(path: Path, owner: str) -> int:
     it, GhcmError if it cannot be had.
     """
     with ExitStack() as unless_had:
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         unless_had.callback(os.close, file)
         try:
             try:
@@ -93,7 +93,7 @@ def claim(state: StateDirectory, patience: float = _PREDECESSOR_S) -> int:
     """The lock on a state directory, as the descriptor of a file. A daemon that is ending is waited for, so many
     seconds; GhcmError where that takes longer, or another owns the directory.
     """
-    state.path.mkdir(parents=True, exist_ok=True)
+    make_private(state.path)
     retrying = Retrying(
         retry=retry_if_exception(lambda error: isinstance(error, _Taken) and _ENDING in str(error)),
         stop=stop_after_delay(patience),

@@ -3,6 +3,7 @@
 ::
 
     {"op": "status"}                                          {"pid": 1, "url": "http://...", "processes": [...], ...}
+    {"op": "redis"}                                           {"url": "redis://:password@..."}
     {"op": "submit", "bundle": "/x/a.ghcm", "base": "/x"}     {"job": {...}}, with "growth" where it ran already
     {"op": "list"}                                            {"jobs": [...]}
     {"op": "stop", "job": "a", "grace": 30}                   {"waiting": 2, "grace": 30}, {"job", "calls"}

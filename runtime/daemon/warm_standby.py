@@ -52,7 +52,7 @@ def main() -> int:
     if not line:
         return 0
     order = json.loads(line)
-    log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(log, 2)
     os.close(log)
     return process.main(order["arguments"])

@@ -94,6 +94,8 @@ class Database:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             with self._explained():
+                with suppress(OSError):  # which the database explains
+                    path.touch(mode=0o600)  # its log gets the same rights
                 self._prepare()
         except GhcmError:
             self.close()

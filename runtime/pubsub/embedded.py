@@ -13,7 +13,7 @@ import subprocess
 from pathlib import Path
 
 from ghcm.errors import GhcmError
-from ghcm.places import make_private
+from ghcm.places import make_private, private_opener
 from ghcm.runtime.sockets import short_socket
 
 LEAST_VERSION = (6, 2)
@@ -48,11 +48,11 @@ def embedded_url(directory: Path) -> str:
     return f"unix://{socket_path(directory)}"
 
 
-def embedded_command(directory: Path, port: int = 0) -> list[str]:
+def embedded_command(directory: Path, port: int = 0, password: str = "") -> list[str]:
     """The command line of the server with its data in `directory`, which is made, and with a `port` for this machine
-    besides its socket. GhcmError if there is no server.
+    besides its socket, and a `password`, which is not in it. GhcmError if there is no server.
     """
-    directory.mkdir(parents=True, exist_ok=True)
+    make_private(directory)
     directory, socket = directory.resolve(), socket_path(directory)
     make_private(socket.parent)
     options = {
@@ -70,7 +70,20 @@ def embedded_command(directory: Path, port: int = 0) -> list[str]:
         "daemonize": "no",
         "maxmemory-policy": "noeviction",
     }
-    return [str(find_redis_server()), *(word for name, value in options.items() for word in (f"--{name}", value))]
+    secret = [str(_kept_apart(directory, password))] if password else []
+    return [
+        str(find_redis_server()),
+        *secret,
+        *(word for name, value in options.items() for word in (f"--{name}", value)),
+    ]
+
+
+def _kept_apart(directory: Path, password: str) -> Path:
+    """A file of settings with the password: arguments are read by everybody on this machine."""
+    path = directory / "redis.conf"
+    with open(path, "w", encoding="utf-8", opener=private_opener) as file:
+        file.write(f"requirepass {password}\n")
+    return path
 
 
 def _wheel_binary() -> str | None:

@@ -11,6 +11,7 @@ import json
 import os
 import random
 import re
+import secrets
 import shutil
 import socket
 import subprocess
@@ -24,13 +25,17 @@ from typing import Any
 import psutil
 import redis
 
-from ghcm.errors import GhcmError
+from ghcm.errors import GhcmError, without_password
+from ghcm.places import make_private, private_opener
 from ghcm.runtime.pubsub.embedded import embedded_command
 from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka
 from ghcm.runtime.pubsub.redis_connection import commands, open_client
 
-ADDRESSES = {"kafka": "127.0.0.1:{}", "redis": "redis://127.0.0.1:{}/0"}
+ADDRESSES = {"kafka": "127.0.0.1:{port}", "redis": "redis://:{password}@127.0.0.1:{port}/0"}
 """Where clients find them, in the order in which they are stopped."""
+
+URL = "redis.url"
+"""The file beside their data that has the address of Redis with its password, for other programs of this user."""
 
 JARS = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "ghcm", "kafka-4.1.0")
 """The jars of the broker, for all projects of this user; there are 46 of them."""
@@ -59,8 +64,9 @@ def start_services(folder: Path, told: Told, *, other_ports: bool = False) -> No
         for name, record in known.items():
             if _process(record) is None:
                 known[name] = _started(folder, name, 0 if other_ports else record.get("port", 0), told)
-                (folder / "services.json.new").write_text(json.dumps(known), encoding="utf-8")
-                (folder / "services.json.new").replace(folder / "services.json")
+                _note(folder / "services.json", json.dumps(known))
+                if name == "redis":
+                    _note(folder / URL, f"{_address(name, known[name])}\n")
         for name, record in known.items():
             _await(folder, name, record)
 
@@ -87,7 +93,9 @@ def services(folder: Path) -> list[Record]:
         with suppress(psutil.Error):
             if process is not None:
                 memory, seconds = process.memory_info().rss, int(time.time() - process.create_time())
-        each: Record = {"name": name, "address": _address(name, record), "pid": process and process.pid}
+        address = _address(name, record)
+        shown = address and without_password(address) if name == "redis" else address
+        each: Record = {"name": name, "address": shown, "pid": process and process.pid}
         size = _disk_usage(folder / name)
         found.append(each | {"memory": memory, "seconds": seconds, "size": size, "log": str(_log(folder, name))})
     return found
@@ -107,29 +115,29 @@ def _disk_usage(folder: Path) -> int:
 
 def service_addresses(folder: Path) -> tuple[str, str]:
     """The addresses of Kafka and Redis as clients take them. GhcmError where one does not run."""
-    found = services(folder)
-    if stopped := " and ".join(each["name"] for each in found if each["pid"] is None):
+    known = _known(folder)
+    if stopped := " and ".join(name for name, record in known.items() if _process(record) is None):
         hint = "start both with ghcm services up, or take another profile."
         detail = f'The profile "services" stands for those in "{folder.absolute()}".'
         raise GhcmError(f"not running: {stopped}", code="GHCM-758", detail=detail, hint=hint)
-    return found[0]["address"], found[1]["address"]
+    return str(_address("kafka", known["kafka"])), str(_address("redis", known["redis"]))
 
 
 def _started(folder: Path, name: str, port: int, told: Told) -> Record:
     if shutil.disk_usage(folder).free < _ROOM:
         hint = "free some room, or keep the services elsewhere: --state, GHCM_STATE."
         raise GhcmError(f'no room for {name} on the disk of "{folder}"', code="GHCM-731", hint=hint)
-    port = _bound(name, port)
-    with _log(folder, name).open("ab") as file:
+    port, password = _bound(name, port), secrets.token_hex(16) if name == "redis" else ""
+    with open(_log(folder, name), "ab", opener=private_opener) as file:
         data = folder.absolute() / name
-        command = embedded_command(data, port) if name == "redis" else _broker(data, port, file.fileno(), told)
+        command = embedded_command(data, port, password) if password else _broker(data, port, file.fileno(), told)
         told(name)
         files: list[Any] = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]
         files += [(os.POSIX_SPAWN_DUP2, file.fileno(), number) for number in (1, 2)]
         # Whatever this process has inherited, a lock maybe, is not to be held as long as the service runs.
         files += [(os.POSIX_SPAWN_CLOSE, int(each)) for each in os.listdir("/dev/fd") if int(each) > 2]
         pid = os.posix_spawn(command[0], command, os.environ, file_actions=files, setsid=True)
-    return {"port": port, "pid": pid, "started": psutil.Process(pid).create_time()}
+    return {"port": port, "password": password, "pid": pid, "started": psutil.Process(pid).create_time()}
 
 
 def _broker(folder: Path, port: int, log: int, told: Told) -> list[str]:
@@ -253,7 +261,14 @@ def _process(record: Record) -> psutil.Process | None:
 
 
 def _address(name: str, record: Record) -> str | None:
-    return ADDRESSES[name].format(record["port"]) if record else None
+    return ADDRESSES[name].format(**{"password": "", **record}) if record else None
+
+
+def _note(file: Path, text: str) -> None:
+    """Write a file for this user alone, as a whole."""
+    with open(file.with_name(f"{file.name}.new"), "w", encoding="utf-8", opener=private_opener) as new:
+        new.write(text)
+    os.replace(new.name, file)
 
 
 def _log(folder: Path, name: str) -> Path:
@@ -263,7 +278,7 @@ def _log(folder: Path, name: str) -> Path:
 @contextmanager
 def _locked(folder: Path) -> Generator[dict[str, Record]]:
     """What is known, alone in the folder, which is made: another that is at work is waited for."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private(folder)
     with (folder / "lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield _known(folder)

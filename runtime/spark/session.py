@@ -112,6 +112,7 @@ class Session:
             "spark.driver.defaultJavaOptions": "-Dsun.net.client.defaultConnectTimeout=20000",
             "spark.driver.host": "localhost",
             "spark.driver.bindAddress": "127.0.0.1",
+            **({"spark.authenticate": "true"} if self._settings.master.startswith("local") else {}),
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
             "spark.ui.retainedJobs": "100",

@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka, topic_name
+from ghcm.runtime.pubsub.redis_connection import open_client
 from tests.kafka_server import records, services_folder
 from tests.system.running import clean_environment, ghcm, running, until
 
@@ -73,17 +74,24 @@ def test_services_keep_ports_and_data(folder: Path, monkeypatch: pytest.MonkeyPa
     assert said.index("-Xmx200m") > said.index("-Xmx256m")  # of two, Java takes the later
     kafka = Kafka(bootstrap=first["kafka"]["address"])
     port = first["redis"]["address"].split(":")[-1].split("/")[0]
-    with socket.create_connection(("127.0.0.1", int(port))) as redis:
-        redis.sendall(b"SET kept 1\r\n")
-        assert redis.recv(100) == b"+OK\r\n"
+    with socket.create_connection(("127.0.0.1", int(port))) as stranger:
+        stranger.sendall(b"SET kept 1\r\n")
+        assert stranger.recv(100).startswith(b"-NOAUTH")
+    private = folder / ".ghcm" / "services"
+    password = (private / "redis.url").read_text().partition("://:")[2].partition("@")[0]
+    assert password and password not in json.dumps(first) + " ".join(psutil.Process(first["redis"]["pid"]).cmdline())
+    assert [
+        path for path in (private, private / "redis.url", private / "redis.log") if path.stat().st_mode & 0o077
+    ] == []
+    with open_client((private / "redis.url").read_text().strip()) as client:
+        client.set("kept", 1)
     down = services(folder, "down")
     assert {each["pid"] for each in down.values()} == {None}
     assert not any(psutil.pid_exists(each["pid"]) for each in first.values())
     again = services(folder, "up")
     assert [each["address"] for each in again.values()] == [each["address"] for each in first.values()]
-    with socket.create_connection(("127.0.0.1", int(port))) as redis:
-        redis.sendall(b"GET kept\r\n")
-        assert b"1" in redis.recv(100)
+    with open_client((private / "redis.url").read_text().strip()) as client:
+        assert client.get("kept") == b"1"
     assert kafka.bootstrap == again["kafka"]["address"]
     assert all(each["memory"] > 0 and each["size"] > 0 and Path(each["log"]).exists() for each in again.values())
 

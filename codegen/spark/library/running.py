@@ -83,7 +83,8 @@ class Unit:
         options = argparse.ArgumentParser(description=told)
         options.add_argument("--parameters", type=json.loads, default={}, help="the parameters as a JSON object")
         options.add_argument("--base", default=".", help="the folder that relative paths start from")
-        options.add_argument("--redis", help="the URL of Redis, where the job needs one")
+        told = "the URL of Redis, where the job needs one; one with a password belongs into GHCM_REDIS"
+        options.add_argument("--redis", default=os.environ.get("GHCM_REDIS"), help=told)
         repeated = "the id of this run; a repeated id writes nothing twice"
         options.add_argument("--call", default=uuid.uuid4().hex, help=repeated)
         options.add_argument("--dead", help="the folder for records that fail; without it they are printed")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import typer
@@ -44,6 +45,21 @@ def test_json_says_where(capsys: pytest.CaptureFixture[str], monkeypatch: pytest
     assert code_of(raising(ProgramError([Diagnostic("GHCM-200", "m", Span(source, 4, 7), hint="h")]))) == 2
     [error] = json.loads(capsys.readouterr().out)["errors"]
     assert (error["line"], error["column"], error["end_column"], error["hint"]) == (2, 1, 4, "h")
+
+
+def test_the_log_of_a_bug_is_for_this_user_alone_and_holds_no_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GHCM_STATE", raising=False)
+    words = ["call", "shop.best", "token=s3cret", "--redis=redis://me:s3cret@host", "--state", "s3cret", "-n"]
+    monkeypatch.setattr("sys.argv", ["ghcm", *words])
+    assert code_of(raising(RuntimeError("no way to redis://me:s3cret@host:1/0"))) == 1
+    [log] = (tmp_path / ".ghcm" / "logs").iterdir()
+    assert [path.stat().st_mode & 0o077 for path in (log, tmp_path / ".ghcm")] == [0, 0]
+    text = log.read_text()
+    assert "command: call ... ... --redis --state ... -n" in text and "redis://host:1/0" in text
+    assert "s3cret" not in text + capsys.readouterr().err
 
 
 def test_ctrl_c_ends_with_130(capsys: pytest.CaptureFixture[str]) -> None:
