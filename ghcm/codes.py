@@ -122,6 +122,8 @@ COMMANDS = (
     _kind(630, "a scope of a token that means nothing", "Write call:PROGRAM/UNIT, read:PROGRAM or cancel:*."),
     _kind(631, "a token that is not there", "Take the id of one that ghcm token list shows."),
     _kind(632, "a file of tokens that cannot be read", "Restore it, or create the tokens anew."),
+    _kind(633, "a certificate that TLS cannot use", "Give it and its key as files of PEM, without a password."),
+    _kind(634, "an address that others reach, without tokens or TLS", "Make a token, and give a certificate."),
 )
 """Codes 6xx: files, settings and arguments that commands cannot take."""
 

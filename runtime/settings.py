@@ -84,6 +84,10 @@ class Http(BaseModel):
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
     """0: a free one."""
+    certificate: Path | None = None
+    """A file of PEM with the certificate for TLS, and those between it and its authority; None: no TLS."""
+    key: Path | None = None
+    """The file of PEM with its private key, without a password."""
     hosts: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
     """Further names under which it is reached, as behind a proxy."""
     origins: Annotated[tuple[_Origin, ...], BeforeValidator(_listed)] = ()
@@ -263,8 +267,13 @@ def load_settings(
     except ValidationError as error:
         raise _bad(error.errors(include_url=False), sources) from None
     if environment is None:  # where the clients of stores look, also in child processes that stand elsewhere
-        given = settings.s3.model_dump(exclude_none=True)
-        os.environ.update({f"GHCM_S3_{name.upper()}": _absolute(value) for name, value in given.items()})
+        given = {
+            "s3": settings.s3.model_dump(exclude_none=True),
+            "http": settings.http.model_dump(include={"certificate", "key"}, exclude_none=True),
+            "access": settings.access.model_dump(include={"tokens"}, exclude_none=True),
+        }
+        for table, values in given.items():
+            os.environ.update({f"GHCM_{table}_{name}".upper(): _absolute(value) for name, value in values.items()})
     return settings
 
 

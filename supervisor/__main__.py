@@ -28,7 +28,7 @@ def main() -> None:
     supervisor = Supervisor(state, settings.redis, settings, arguments.host, elsewhere, beats)
     # Not uvicorn's `fd`: it takes every descriptor for a Unix socket, so that Nagle's algorithm stays on and each
     # answer waits 40 ms for an acknowledgement.
-    server(supervisor, arguments.host, arguments.port).run([listener])
+    server(supervisor, arguments.host, arguments.port, settings.http).run([listener])
 
 
 if __name__ == "__main__":

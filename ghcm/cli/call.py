@@ -1,9 +1,6 @@
 """`ghcm call`: call a responsive unit through the Supervisor."""
 
 import json as json_text
-import urllib.error
-import urllib.request
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, cast
 from urllib.parse import quote, urlencode
@@ -12,6 +9,7 @@ import typer
 
 from ghcm.cli import terminal
 from ghcm.cli.failure import FAILED
+from ghcm.cli.server import Server, server_of
 from ghcm.cli.terminal import Csv, Json, State
 from ghcm.errors import GhcmError, suggest
 
@@ -26,16 +24,22 @@ Id = Annotated[
     typer.Option("--id", metavar="ID", help="A name of your own for the call; the same name is the same call."),
 ]
 
+At = Annotated[
+    str | None,
+    typer.Option("--server", metavar="URL", help="A server elsewhere; GHCM_SERVER and GHCM_TOKEN are looked at, too."),
+]
+
 _ROUND = 30
 _SHOWN = 1000
 
 
-def call(
+def call(  # noqa: PLR0913, PLR0917 - the options of a call, by name
     unit: Unit,
     arguments: Arguments = None,
     wait: Wait = False,
     deadline: Deadline = None,
     id: Id = None,
+    server: At = None,
     csv: Csv = False,
     state: State = None,
     json: Json = False,
@@ -44,25 +48,25 @@ def call(
     program, dot, name = unit.partition(".")
     if not dot or not name:
         raise GhcmError(f'"{unit}" names no unit', code="GHCM-605", hint="write PROGRAM.UNIT, as in traffic.rebuild")
-    url = str(terminal.control(state).ask("status")["url"])
-    parameters = _parameters(url, program, name, arguments or [])
+    asked = server_of(server, state)
+    parameters = _parameters(asked, program, name, arguments or [])
     words = {"deadline": deadline, "wait": _ROUND if wait else None}
     query = urlencode({key: value for key, value in words.items() if value is not None})
-    calls = f"{url}/programs/{quote(program)}/units/{quote(name)}/calls"
+    calls = f"/programs/{quote(program)}/units/{quote(name)}/calls"
     headers = {} if id is None else {"Idempotency-Key": id}
-    call = _request(f"{calls}?{query}", parameters, method="POST", timeout=_ROUND + 30, headers=headers)
-    here = url + cast("dict[str, str]", call["links"])["self"]
+    call = asked.ask(f"{calls}?{query}", parameters, method="POST", timeout=_ROUND + 30, headers=headers)
+    here = cast("dict[str, str]", call["links"])["self"]
     while wait and call["state"] in ("accepted", "running"):
         terminal.note(f"{call['state']}, {call['progress']:.0%} {call['detail']}".rstrip())
-        call = _request(f"{here}?wait={_ROUND}", method="GET", timeout=_ROUND + 30)
-    _print(call, here, wait=wait, csv=csv, json=json)
+        call = asked.ask(f"{here}?wait={_ROUND}", timeout=_ROUND + 30)
+    _print(asked, call, here, wait=wait, csv=csv, json=json)
     if call["state"] in ("failed", "expired", "cancelled"):
         raise typer.Exit(FAILED)
 
 
-def _print(call: dict[str, Any], here: str, *, wait: bool, csv: bool, json: bool) -> None:
+def _print(server: Server, call: dict[str, Any], here: str, *, wait: bool, csv: bool, json: bool) -> None:
     if wait and call["state"] == "done" and call["data"] is None:
-        call["data"] = _request(f"{here}/data?limit={_SHOWN}", method="GET", timeout=60)["rows"]
+        call["data"] = server.ask(f"{here}/data?limit={_SHOWN}", timeout=60)["rows"]
     if json:
         terminal.json_line(call)
         return
@@ -84,14 +88,14 @@ def _print_rows(rows: list[Any], csv: bool) -> None:
     terminal.rows(list(shaped[0]) if shaped else (), shaped, "no rows", json=False, csv=csv)
 
 
-def _parameters(url: str, program: str, unit: str, arguments: list[str]) -> dict[str, object]:
+def _parameters(server: Server, program: str, unit: str, arguments: list[str]) -> dict[str, object]:
     """The parameters as JSON; the unit's types say what is text, so that `word=1984` can be one."""
     if len(arguments) == 1 and arguments[0].lstrip().startswith("{"):
         try:
             return cast("dict[str, object]", json_text.loads(arguments[0]))
         except ValueError as error:
             raise GhcmError("the parameters are no JSON object", code="GHCM-622", detail=f"{error}.") from None
-    types = _types(url, program, unit)
+    types = _types(server, program, unit)
     found: dict[str, object] = {}
     for argument in arguments:
         name, equals, text = argument.partition("=")
@@ -113,37 +117,11 @@ def _value(text: str) -> object:
         return text
 
 
-def _types(url: str, program: str, unit: str) -> dict[str, dict[str, object]]:
+def _types(server: Server, program: str, unit: str) -> dict[str, dict[str, object]]:
     """The schemas of the parameters; empty where there is no such unit, which the call itself will say."""
     try:
-        document = _request(f"{url}/programs/{quote(program)}", method="GET", timeout=10)
+        document = server.ask(f"/programs/{quote(program)}", timeout=10)
     except GhcmError:
         return {}
     known: dict[str, dict[str, dict[str, object]]] = {each["name"]: each["parameters"] for each in document["units"]}
     return known.get(unit, {})
-
-
-def _request(
-    url: str, body: object = None, *, method: str, timeout: float, headers: Mapping[str, str] | None = None
-) -> dict[str, Any]:
-    """The JSON answer of the Supervisor; a problem it reports is raised as GhcmError."""
-    data = None if body is None else json_text.dumps(body).encode()
-    asked = urllib.request.Request(url, data, {"Content-Type": "application/json", **(headers or {})}, method=method)
-    try:
-        with urllib.request.urlopen(asked, timeout=timeout) as answer:
-            return cast("dict[str, Any]", json_text.load(answer))
-    except urllib.error.HTTPError as refused:
-        with refused:
-            raise _problem(refused.read(), refused.code) from None
-    except (urllib.error.URLError, TimeoutError) as error:
-        raise GhcmError(f"the Supervisor at {url} does not answer", code="GHCM-727", detail=str(error)) from None
-
-
-def _problem(body: bytes, status: int) -> GhcmError:
-    try:
-        problem = json_text.loads(body)
-        code, message = str(problem["code"]), str(problem["message"])
-    except (ValueError, KeyError, TypeError):
-        message = f"the Supervisor answered with HTTP {status}"
-        return GhcmError(message, code="GHCM-727", hint="ghcm logs http shows why.")
-    return GhcmError(message, code=code, detail=str(problem.get("detail", "")), hint=str(problem.get("hint", "")))

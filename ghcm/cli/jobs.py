@@ -12,7 +12,19 @@ import typer
 from ghcm.cli import terminal
 from ghcm.cli.failure import failed_job
 from ghcm.cli.programs import bundled, is_bundle
-from ghcm.cli.terminal import RUNNABLE, Beside, Directory, Json, Profile, Redis, Runnable, State, fetched
+from ghcm.cli.terminal import (
+    RUNNABLE,
+    Beside,
+    Certificate,
+    Directory,
+    Json,
+    Key,
+    Profile,
+    Redis,
+    Runnable,
+    State,
+    fetched,
+)
 from ghcm.errors import GhcmError
 
 Host = Annotated[str | None, typer.Option("--host", metavar="HOST", help="Where HTTP listens.")]
@@ -22,6 +34,8 @@ Port = Annotated[int | None, typer.Option("--port", "-p", min=0, max=65535, help
 def supervise(
     host: Host = None,
     port: Port = None,
+    certificate: Certificate = None,
+    key: Key = None,
     redis: Redis = None,
     profile: Profile = None,
     state: State = None,
@@ -31,7 +45,8 @@ def supervise(
     from ghcm.runtime.daemon.daemon import run
     from ghcm.runtime.settings import load_settings
 
-    given = {"state": state, "redis": redis, "profile": profile, "http": {"host": host, "port": port}}
+    http = {"host": host, "port": port, "certificate": certificate, "key": key}
+    given = {"state": state, "redis": redis, "profile": profile, "http": http}
     settings = load_settings(given).served()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -10,7 +11,7 @@ import typer
 
 from ghcm.cli.failure import failed_job
 from ghcm.cli.programs import bundled, is_bundle
-from ghcm.cli.terminal import Beside, Directory, Json, Profile, Redis, Runnable, State, fetched
+from ghcm.cli.terminal import Beside, Certificate, Directory, Json, Key, Profile, Redis, Runnable, State, fetched
 from ghcm.errors import GhcmError
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ def run(  # noqa: PLR0913, PLR0917 - the options of a run, by name
     directory: Directory = Path(),
     keep: Keep = False,
     port: Port = None,
+    certificate: Certificate = None,
+    key: Key = None,
     redis: Redis = None,
     profile: Profile = None,
     strict: Strict = False,
@@ -50,15 +53,15 @@ def run(  # noqa: PLR0913, PLR0917 - the options of a run, by name
     from ghcm.runtime.daemon.state import StateDirectory
     from ghcm.runtime.settings import load_settings
 
-    settings = load_settings(
-        {"redis": redis, "profile": profile, "http": {"port": 0 if port is None else port}}
-    ).served()
+    http = {"port": 0 if port is None else port, "certificate": certificate, "key": key}
+    settings = load_settings({"redis": redis, "profile": profile, "http": http}).served()
     path = fetched(program)
     if not path.exists():
         _missing(path)
     name = re.sub(r"\W+", "_", path.stem) or "program"
     own = free_state(settings.state / "runs", name) if state is None else StateDirectory(state)
     # The processes start while the program is compiled: they need nothing of it yet.
+    os.environ.setdefault("GHCM_ACCESS_TOKENS", str(settings.tokens_at(settings.state).absolute()))
     with private_daemon(own, settings.redis, settings.http.host, settings.http.port) as daemon:
         bundle = bundled(path, own.path)
         report = Report(bundle, own, directory.absolute(), settings.sql, json=json)

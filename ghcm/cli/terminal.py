@@ -213,3 +213,9 @@ Directory = Annotated[
     Path,
     typer.Option("--directory", "-C", metavar="DIR", exists=True, file_okay=False, help="Where relative paths start."),
 ]
+
+Certificate = Annotated[
+    Path | None, typer.Option("--certificate", metavar="FILE", help="The certificate for TLS over HTTP, as PEM.")
+]
+
+Key = Annotated[Path | None, typer.Option("--key", metavar="FILE", help="The private key of the certificate, as PEM.")]

@@ -16,6 +16,7 @@ from typing import cast
 from ghcm.errors import GhcmError, suggest, without_password
 from ghcm.runtime.daemon.child import Child, follow, tail
 from ghcm.runtime.daemon.control import ControlServer, listen
+from ghcm.runtime.daemon.exposure import refuse_exposed
 from ghcm.runtime.daemon.jobs import Jobs
 from ghcm.runtime.daemon.locks import Lock
 from ghcm.runtime.daemon.protocol import Document, call_document
@@ -43,7 +44,8 @@ class Daemon:
         self._lock = lock
         self.stopping = asyncio.Event()
         host, port = listener.getsockname()[:2]
-        self.url = f"http://{host}:{port}"
+        scheme = "http" if settings.http.certificate is None else "https"
+        self.url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
         self._watchers: set[asyncio.Queue[Document]] = set()
         self._standby = standby
         self.warnings = weaknesses(settings.redis) if not settings.embedded else []
@@ -114,8 +116,10 @@ def run(settings: Settings, ready: Callable[[Document], None], *, standby: bool 
     lock = Lock(state)
     try:
         listener = listen(settings.http.host, settings.http.port)
-        with listener, contextlib.closing(open_store(state.store)) as store:
-            asyncio.run(_live(Daemon(settings, lock, store, listener, standby=standby), ready))
+        with listener:
+            refuse_exposed(listener, settings, state.path)
+            with contextlib.closing(open_store(state.store)) as store:
+                asyncio.run(_live(Daemon(settings, lock, store, listener, standby=standby), ready))
     finally:
         lock.release()
 
@@ -181,11 +185,13 @@ def status(daemon: Daemon) -> Document:
     processes: list[Document] = [
         _process(name, child) for name, child in {**daemon.processes.children, **engines}.items()
     ]
+    certificate = daemon.settings.http.certificate
     return {
         "pid": os.getpid(),
         "version": __version__,
         "state": str(daemon.state.path.absolute()),
         "url": daemon.url,
+        "certificate": certificate and str(certificate.absolute()),
         "redis": without_password(daemon.processes.redis_url),
         "embedded": daemon.settings.embedded,
         "processes": processes,

@@ -175,7 +175,7 @@ def _listener() -> socket.socket:
 
 @contextmanager
 def _listening(supervisor: Supervisor, listener: socket.socket) -> Generator[None]:
-    serves = server(supervisor, "127.0.0.1", listener.getsockname()[1])
+    serves = server(supervisor, "127.0.0.1", listener.getsockname()[1], supervisor.settings.http)
     thread = threading.Thread(target=serves.run, args=([listener],), name="http")
     thread.start()
     try:

@@ -1,0 +1,78 @@
+"""A daemon that other machines reach: with a token, over TLS, and not otherwise."""
+
+import json
+import urllib.error
+from collections.abc import Iterator
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from ghcm.runtime.access.scopes import parse_scopes
+from ghcm.runtime.access.tokens import TokenFile
+from tests.certificates import certificate
+from tests.system.running import Running, ghcm, request, running
+
+pytestmark = pytest.mark.system
+
+PROGRAM = """\
+program shop
+
+responsive stream double(number: int) {
+  generate(rows = 1).map(n => number * 2).reply()
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("shop")
+    (folder / "shop.istream").write_text(PROGRAM)
+    public, key = certificate(folder)
+    tokens(folder).create("nobody", parse_scopes("read:other"), 600)
+    secured = {"GHCM_HTTP_CERTIFICATE": str(public), "GHCM_HTTP_KEY": str(key)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSL_CERT_FILE", str(public))  # whom the test itself trusts
+        with running(folder, GHCM_HTTP_HOST="0.0.0.0", **secured) as daemon:
+            daemon.submit("shop.istream")
+            yield daemon
+
+
+def tokens(folder: Path) -> TokenFile:
+    return TokenFile(folder / ".ghcm" / "tokens.json")
+
+
+def call(shop: Running, *words: str, **environment: str) -> CompletedProcess[str]:
+    return ghcm("call", *words, cwd=shop.folder, **{"SSL_CERT_FILE": "", **environment})
+
+
+def test_a_call_needs_a_token_and_gets_its_answer_over_tls(shop: Running) -> None:
+    refused = call(shop, "shop.double", "number=4")
+    assert refused.returncode == 2, refused.stderr
+    assert "GHCM-350" in refused.stderr and "GHCM_TOKEN" in refused.stderr
+    _, token = tokens(shop.folder).create("ann", parse_scopes("call:shop"), 600)
+    answered = call(shop, "shop.double", "number=4", "--wait", "--json", GHCM_TOKEN=token)
+    assert json.loads(answered.stdout)["data"] == [{"value": 8}], answered.stderr
+
+
+def test_a_server_is_asked_by_its_name_once_its_authority_is_known(shop: Running) -> None:
+    _, token = tokens(shop.folder).create("ann", parse_scopes("call:shop"), 600)
+    port = shop.url.rpartition(":")[2]
+    there = ("shop.double", "number=5", "--wait", "--json", "--server", f"https://localhost:{port}")
+    untrusted = call(shop, *there, GHCM_TOKEN=token)
+    assert untrusted.returncode != 0 and "GHCM_CA" in untrusted.stdout
+    answered = call(shop, *there, GHCM_TOKEN=token, GHCM_CA=str(shop.folder / "localhost.crt"))
+    assert json.loads(answered.stdout)["data"] == [{"value": 10}], answered.stderr
+
+
+def test_nobody_is_answered_in_clear_or_without_a_token(shop: Running) -> None:
+    assert shop.url.startswith("https://0.0.0.0:")
+    assert shop.get("/programs").status == 401
+    with pytest.raises((urllib.error.URLError, ConnectionError)):
+        request("GET", shop.url.replace("https", "http") + "/health")
+
+
+def test_a_daemon_that_lacks_them_does_not_start(tmp_path: Path) -> None:
+    done = ghcm("supervise", "--host", "0.0.0.0", "--port", "0", cwd=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert "GHCM-634" in done.stderr and "ghcm token create" in done.stderr
