@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 import ghcm
 from ghcm.errors import GhcmError
+from ghcm.runtime.access.audit import AuditLog
 from ghcm.runtime.access.scopes import Action, Caller
 from ghcm.runtime.access.tokens import TokenFile
 from ghcm.runtime.daemon.protocol import LONGEST_LINE, decode, encode
@@ -87,10 +88,12 @@ class Supervisor:
     _tasks: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
     _closing: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack)
     _identity: Identity = field(init=False)
+    _audit: AuditLog = field(init=False)
 
     def __post_init__(self) -> None:
         tokens = TokenFile(self.settings.tokens_at(self.state.path))
-        self._identity = Identity(tokens, self.elsewhere or self.settings.access.required)
+        self._audit = AuditLog(self.state.audit)
+        self._identity = Identity(tokens, self.elsewhere or self.settings.access.required, self._audit)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
@@ -161,7 +164,7 @@ class Supervisor:
         sink_routes.add(app, shown, self.settings.limits.rows)
         chart_routes.add(app, shown, self._renderer, self.settings.limits.rows)
         _add_page(app, shown)
-        ask_at_each_route(app)
+        ask_at_each_route(app, self._audit)
         return app
 
     def _add_status(self, app: FastAPI, catalogue: Catalogue) -> None:

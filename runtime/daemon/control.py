@@ -8,8 +8,11 @@ import contextlib
 import errno
 import logging
 import os
+import pwd
 import socket
+import struct
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -25,12 +28,34 @@ Answers = Callable[[str, Document], AsyncIterator[Document]]
 """Given the name of a request and its arguments: its answers. What it raises as GhcmError is the last of them."""
 
 
+Heard = Callable[[str, Document, "Peer"], None]
+"""Told each request before it is answered, and who has made it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Who is at the other end of the socket, by what the kernel says."""
+
+    user: str
+    process: int
+
+    @staticmethod
+    def of(connection: socket.socket) -> "Peer":
+        """The peer of a Unix socket."""
+        process, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        try:
+            return Peer(pwd.getpwuid(user).pw_name, process)
+        except KeyError:  # as in a container
+            return Peer(str(user), process)
+
+
 class ControlServer:
     """Serves one Unix socket. Whoever may use the state directory may use it: it is open to its owner only."""
 
-    def __init__(self, path: Path, answers: Answers) -> None:
+    def __init__(self, path: Path, answers: Answers, heard: Heard) -> None:
         self._path = path
         self._answers = answers
+        self._heard = heard
         self._server: asyncio.Server | None = None
         self._talks: set[asyncio.Task[None]] = set()
 
@@ -85,7 +110,9 @@ class ControlServer:
     async def _write(self, line: bytes, writer: asyncio.StreamWriter) -> None:
         try:
             request = decode(line)
-            async for answer in self._answers(str(request.pop("op", "")), request):
+            op = str(request.pop("op", ""))
+            self._heard(op, request, Peer.of(writer.get_extra_info("socket")))
+            async for answer in self._answers(op, request):
                 writer.write(encode(answer))
                 await writer.drain()
             writer.write(encode({"end": True}))

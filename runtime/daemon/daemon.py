@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import cast
 
 from ghcm.errors import GhcmError, suggest, without_password
+from ghcm.runtime.access.audit import AuditLog
 from ghcm.runtime.daemon.child import Child, follow, tail
-from ghcm.runtime.daemon.control import ControlServer, listen
+from ghcm.runtime.daemon.control import ControlServer, Peer, listen
 from ghcm.runtime.daemon.exposure import refuse_exposed
 from ghcm.runtime.daemon.jobs import Jobs
 from ghcm.runtime.daemon.locks import Lock
@@ -30,6 +31,7 @@ from ghcm.version import __version__
 
 log = logging.getLogger("ghcm.daemon")
 
+_CHANGES = ("submit", "stop", "shutdown")
 _REQUESTS = ("status", "redis", "submit", "list", "stop", "calls", "tables", "logs", "watch", "shutdown")
 
 
@@ -53,7 +55,10 @@ class Daemon:
             log.warning("%s", warning)
         self.jobs = Jobs(settings, state, store, listener, self.tell)
         self.processes = self.jobs.processes
-        self._control = ControlServer(self.state.control, lambda op, arguments: answers(self, op, arguments))
+        self._audit = AuditLog(self.state.audit)
+        self._control = ControlServer(
+            self.state.control, lambda op, arguments: answers(self, op, arguments), self._note
+        )
 
     async def run(self, ready: Callable[[Document], None]) -> None:
         """Start everything, go on with the jobs that were running, and stop everything in order when told to."""
@@ -101,6 +106,12 @@ class Daemon:
                 yield await queue.get()
         finally:
             self._watchers.discard(queue)
+
+    def _note(self, op: str, arguments: Document, peer: Peer) -> None:
+        """Note who has something done."""
+        if op in _CHANGES:
+            about = {name: arguments.get(name) for name in ("job", "bundle", "again")}
+            self._audit.note(op, caller=peer.user, origin=f"process {peer.process}", **about)
 
     def tell(self, event: Document) -> None:
         """Tell everyone who watches."""

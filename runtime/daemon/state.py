@@ -23,6 +23,7 @@ class StateDirectory:
         self.redis = path / "redis"  # the folder of the private Redis
         self.logs = path / "logs"  # what the processes have printed
         self.dead = path / "dead"  # tables of dead letters
+        self.audit = path / "audit.jsonl"  # who called, cancelled, submitted and stopped
         self.lock = path / "lock"  # held by the daemon that owns the directory
 
     @property

@@ -6,9 +6,11 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ghcm.errors import GhcmError
+from ghcm.runtime.access.audit import AuditLog
 from ghcm.runtime.access.scopes import ANYONE, LOCAL, Caller
 from ghcm.runtime.access.tokens import TokenFile
 from ghcm.supervisor import problems
+from ghcm.supervisor.access.needs import origin_of
 from ghcm.supervisor.problems import Problem
 
 _HINT = "see that it is whole, neither expired nor revoked: ghcm token list."
@@ -20,6 +22,7 @@ class Identity:
 
     tokens: TokenFile
     required: bool
+    audit: AuditLog
 
     def caller(self, connection: HTTPConnection) -> Caller:
         """Who asks; Problem 401 where the request brings what is no token."""
@@ -43,6 +46,8 @@ class Identity:
                 try:
                     caller = self.caller(HTTPConnection(scope))
                 except GhcmError as error:
+                    about = {"method": scope["method"], "path": scope["path"][:200], "why": error.message}
+                    self.audit.refused(caller="", origin=origin_of(scope), **about)
                     await problems.response(problems.problem_of(error))(scope, receive, send)
                     return
                 scope.setdefault("state", {})["caller"] = caller

@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 
 from fastapi import FastAPI
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ghcm.runtime.access.audit import AuditLog
 from ghcm.runtime.access.scopes import ALL, ANYONE, Action, Caller
 from ghcm.supervisor.problems import PROBLEM, Problem
 
@@ -59,6 +60,11 @@ class Need:
             case None:
                 return any(caller.may(action, program, unit) for action in self.actions)
 
+    @property
+    def changes(self) -> bool:
+        """Whether whoever uses the route does something, and does not only look."""
+        return Action.READ not in self.actions and self.open_to is None
+
     def shown(self, place: Mapping[str, str]) -> str:
         """The scope that is asked for, for people."""
         there = {**place, **self.place}
@@ -85,15 +91,23 @@ def need_of(route: object) -> Need:
     return found
 
 
-def ask_at_each_route(app: FastAPI) -> None:
-    """Have every route ask before it is served; TypeError where one declares nothing. To be told when all are there."""
+def ask_at_each_route(app: FastAPI, audit: AuditLog) -> None:
+    """Have every route ask before it is served, and note who calls, cancels and is refused; TypeError where one
+    declares nothing. To be told when all are there.
+    """
     for route in app.routes:
         own = (app.openapi_url, app.docs_url, app.redoc_url, app.swagger_ui_oauth2_redirect_url)
         if isinstance(route, Route) and route.path in own:
             open_to(Open.CALLERS)(route.endpoint)  # FastAPI's own
         need = need_of(route)
         assert isinstance(route, Route)
-        route.app = _asking(route.app, need)
+        route.app = _asking(route.app, need, audit)
+
+
+def origin_of(scope: Scope) -> str:
+    """The address that a request comes from."""
+    client: tuple[str, int] | None = scope.get("client")
+    return client[0] if client else ""
 
 
 def asking(scope: Scope) -> Caller:
@@ -110,12 +124,13 @@ def _declared(need: Need) -> Callable[[Endpoint], Endpoint]:
     return declare
 
 
-def _asking(app: ASGIApp, need: Need) -> ASGIApp:
+def _asking(app: ASGIApp, need: Need, audit: AuditLog) -> ASGIApp:
     async def asked(scope: Scope, receive: Receive, send: Send) -> None:
         caller, place = asking(scope), scope["path_params"]
         if need.met_by(caller, place):
-            await app(scope, receive, send)
+            await app(scope, receive, _noting(send, scope, need, audit) if need.changes else send)
             return
+        audit.refused(caller=str(caller), origin=origin_of(scope), method=scope["method"], path=scope["path"][:200])
         if caller == ANYONE:
             hint = "send it as Authorization: Bearer …; ghcm token create makes one."
             raise Problem(401, "GHCM-350", f'"{scope["path"]}" needs a token', hint=hint)
@@ -123,3 +138,22 @@ def _asking(app: ASGIApp, need: Need) -> ASGIApp:
         raise Problem(403, "GHCM-351", message, hint=f"take a token with the scope {need.shown(place)}.")
 
     return asked
+
+
+def _noting(send: Send, scope: Scope, need: Need, audit: AuditLog) -> Send:
+    async def noted(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            place = {**scope["path_params"], **need.place}
+            found = dict(message["headers"]).get(b"location", b"").decode("latin-1").rpartition("/")[2]
+            audit.note(
+                str(need.actions[0]),
+                caller=str(asking(scope)),
+                origin=origin_of(scope),
+                program=place.get("program"),
+                unit=place.get("unit"),
+                call=place.get("id") or found or None,
+                status=message["status"],
+            )
+        await send(message)
+
+    return noted

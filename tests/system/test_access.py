@@ -1,6 +1,8 @@
 """A daemon that other machines reach: with a token, over TLS, and not otherwise."""
 
+import getpass
 import json
+import stat
 import urllib.error
 from collections.abc import Iterator
 from pathlib import Path
@@ -63,6 +65,17 @@ def test_a_server_is_asked_by_its_name_once_its_authority_is_known(shop: Running
     assert untrusted.returncode != 0 and "GHCM_CA" in untrusted.stdout
     answered = call(shop, *there, GHCM_TOKEN=token, GHCM_CA=str(shop.folder / "localhost.crt"))
     assert json.loads(answered.stdout)["data"] == [{"value": 10}], answered.stderr
+
+
+def test_who_submits_and_stops_is_noted(shop: Running) -> None:
+    assert shop.cli("stop", "other").returncode != 0
+    lines = [json.loads(line) for line in shop.state.audit.read_text().splitlines()]
+    submitted = next(line for line in lines if line["action"] == "submit")
+    stopped = next(line for line in lines if line["action"] == "stop")
+    assert submitted["caller"] == stopped["caller"] == getpass.getuser()
+    assert submitted["bundle"].endswith("shop.ghcm") and stopped["job"] == "other"
+    assert submitted["from"].startswith("process ")
+    assert stat.S_IMODE(shop.state.audit.stat().st_mode) == 0o600
 
 
 def test_nobody_is_answered_in_clear_or_without_a_token(shop: Running) -> None:

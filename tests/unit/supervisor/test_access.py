@@ -1,11 +1,15 @@
 """Who is let in over HTTP, and where to."""
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from fastapi import FastAPI
 from starlette.routing import Route
 
+from ghcm.runtime.access.audit import AuditLog
 from ghcm.supervisor.access.needs import Open, ask_at_each_route, need_of
 from tests.unit.supervisor.serving import CALLS, JSON, Served, serving
 
@@ -35,11 +39,11 @@ def test_every_route_says_what_it_needs_and_refuses_who_has_not_got_it(shop: Ser
             assert with_token.status == (200 if need.open_to is Open.CALLERS else 403), path
 
 
-def test_a_route_that_declares_nothing_cannot_be_served() -> None:
+def test_a_route_that_declares_nothing_cannot_be_served(tmp_path: Path) -> None:
     app = FastAPI()
     app.get("/forgotten")(lambda: "everything")
     with pytest.raises(TypeError, match=r"/forgotten.*does not declare what it needs"):
-        ask_at_each_route(app)
+        ask_at_each_route(app, AuditLog(tmp_path / "audit.jsonl"))
 
 
 @pytest.mark.parametrize(
@@ -97,6 +101,30 @@ def test_a_wrong_token_is_refused_where_none_is_needed(open_shop: Served, sent: 
 
 def test_a_token_is_taken_at_its_word_where_none_is_needed(open_shop: Served) -> None:
     assert open_shop.get("/programs/shop/sinks", **open_shop.token("read:other")).status == 403
+
+
+def audited(shop: Served) -> list[dict[str, Any]]:
+    text = (shop.store.database.path.parent / "audit.jsonl").read_text()
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_who_calls_cancels_and_is_refused_is_noted_and_from_where(shop: Served) -> None:
+    header = shop.token("call:shop,cancel:shop,read:other")
+    before = len(audited(shop))
+    call = shop.post(CALLS, {"item": "tea"}, **header).json
+    shop.ask("DELETE", call["links"]["self"], headers=header)
+    shop.get("/programs/shop/sinks", **header)
+    shop.get("/programs", Authorization="Bearer ghcm_00000000_secret")
+    shop.get("/programs", **header)  # looks alone
+    called, cancelled, not_allowed, unknown = audited(shop)[before:]
+    name = called["caller"]
+    assert name.startswith("ann (") and cancelled["caller"] == not_allowed["caller"] == name
+    where = {"from": "127.0.0.1", "program": "shop", "unit": "total", "call": call["id"]}
+    assert {"action": "call", "status": 202, **where}.items() <= called.items()
+    assert {"action": "cancel", "status": 200, **where}.items() <= cancelled.items()
+    assert (not_allowed["action"], not_allowed["path"]) == ("refused", "/programs/shop/sinks")
+    assert (unknown["caller"], unknown["from"], unknown["path"]) == ("", "127.0.0.1", "/programs")
+    assert "secret" not in json.dumps(audited(shop))
 
 
 @pytest.fixture(scope="module")
