@@ -71,7 +71,7 @@ SERVING = (
     _kind(327, "data of a call that failed or was stopped", "Read in the call why, and call again."),
     _kind(328, "data that the call's unit does not give", "Name one of the sinks that it writes."),
     _kind(329, "a reply that is kept no longer", "Call again: replies are kept for ten minutes."),
-    _kind(330, "a Supervisor without its caches", "Ask again; if it stays so, see that Redis runs."),
+    _kind(330, "calls that cannot be served just now", "Ask again; if it stays so, see to the part that is named."),
     _kind(331, "a request that is too large", "Send references, and put data into a sink."),
     _kind(332, "a request by a name or from a page that may not ask", "Add it to [http] hosts or origins."),
     _kind(333, "a request that does not come to its end", "Send as much as its Content-Length says."),

@@ -16,21 +16,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-import redis
 from fastapi import FastAPI, Request, Response
+from fastapi.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 import ghcm
 from ghcm.errors import GhcmError
 from ghcm.runtime.access.audit import AuditLog
-from ghcm.runtime.access.scopes import Action, Caller
+from ghcm.runtime.access.scopes import ALL, Action, Caller
 from ghcm.runtime.access.tokens import TokenFile
 from ghcm.runtime.daemon.protocol import LONGEST_LINE, decode, encode
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.jobs.store import open_store
 from ghcm.runtime.pubsub.cache import Inbox
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.runtime.pubsub.kafka_connection import Brokers
 from ghcm.runtime.settings import Settings
 from ghcm.supervisor import call_routes, chart_routes, documents, problems, sink_routes
 from ghcm.supervisor.access.identity import Identity
@@ -40,8 +39,8 @@ from ghcm.supervisor.catalogue import Catalogue, Reader
 from ghcm.supervisor.charts.renderer import ChartRenderer
 from ghcm.supervisor.documents import ProgramDocument
 from ghcm.supervisor.gate import Gate, opened
-from ghcm.supervisor.health import answer_beats
-from ghcm.supervisor.problems import PROBLEM, Problem
+from ghcm.supervisor.health import Readiness, Ready, Unready, answer_beats, readiness_answer
+from ghcm.supervisor.problems import PROBLEM
 from ghcm.supervisor.sink_routes import Shown, tag_of, unchanged
 from ghcm.supervisor.sinks import SinkWatch
 
@@ -51,7 +50,6 @@ FEEDBACK = "ghcm:feedback:supervisor"
 """The address that feedback to calls from outside goes to."""
 
 _RETRY_SECONDS = 1.0
-_READY_SECONDS = 2.0
 
 _FOLDER = Path(__file__).parent / "dashboard"
 
@@ -85,6 +83,7 @@ class Supervisor:
     _catalogue: Catalogue = field(default_factory=lambda: Catalogue({}, {}))
     _watches: dict[tuple[str, str], SinkWatch] = field(default_factory=dict[tuple[str, str], SinkWatch])
     _renderer: ChartRenderer = field(default_factory=ChartRenderer)
+    _readiness: Readiness | None = None
     _tasks: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
     _closing: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack)
     _identity: Identity = field(init=False)
@@ -114,6 +113,8 @@ class Supervisor:
         # Feedback of long ago is in the store; a minute covers clocks that differ.
         since = f"{int((time.time() - 60) * 1000)}-0"
         self._tasks += [asyncio.create_task(inbox.serve(since, mail), name="feedback") for mail in mails]
+        self._readiness = Readiness(self.state, connections)
+        self._closing.callback(self._readiness.close)
         self.refresh()
         self._tasks.append(asyncio.create_task(self._follow(), name="daemon"))
         if self.beats:
@@ -168,17 +169,26 @@ class Supervisor:
         return app
 
     def _add_status(self, app: FastAPI, catalogue: Catalogue) -> None:
+        readiness, unready = self._readiness, PROBLEM | {"model": Unready}
+        assert readiness is not None
+
         @app.get("/health", tags=["status"], summary="Whether this process works")
         @open_to(Open.EVERYONE)
         async def health() -> dict[str, str]:
             return {"status": "ok"}
 
-        @app.get("/ready", tags=["status"], summary="Whether calls can be taken", responses={503: PROBLEM})
+        @app.get(
+            "/ready",
+            tags=["status"],
+            summary="Whether calls can be served",
+            response_model=Ready,
+            responses={503: unready},
+        )
         @open_to(Open.EVERYONE)
-        async def is_ready() -> dict[str, str]:
-            if not await self._ready():
-                raise Problem(503, "GHCM-330", "the msg caches cannot be reached", hint="ask again in a moment.")
-            return {"status": "ready"}
+        async def is_ready(request: Request) -> Ready | JSONResponse:
+            caller: Caller = request.state.caller
+            parts = await readiness.parts(list(catalogue.programs.values()))
+            return readiness_answer(parts, shown=caller.may(Action.READ, ALL))
 
         @app.get("/programs", tags=["status"], summary="The programs and their units")
         @open_to(Open.CALLERS)
@@ -190,19 +200,6 @@ class Supervisor:
         @open_to(Open.OF_PROGRAM)
         async def one_program(program: str) -> ProgramDocument:
             return documents.program(catalogue.program(program))
-
-    async def _ready(self) -> bool:
-        def look() -> None:
-            self._connections_at(self.state.path).redis().exists(FEEDBACK)
-            if self.settings.kafka.bootstrap:
-                with Brokers(self.settings.kafka, _READY_SECONDS).admin():
-                    pass
-
-        try:
-            await asyncio.to_thread(look)
-        except (redis.RedisError, GhcmError):
-            return False
-        return True
 
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:

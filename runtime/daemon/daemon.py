@@ -151,7 +151,7 @@ async def answers(daemon: Daemon, op: str, arguments: Document) -> AsyncIterator
     """The answers to one request; GhcmError where it cannot be done."""
     match op:
         case "status":
-            yield status(daemon)
+            yield status(daemon) | (daemon.jobs.progress() if arguments.get("units") else {})
         case "submit":
             path, base = Path(_text(arguments, "bundle")), Path(_text(arguments, "base"))
             again = Again(_optional(arguments, "again") or Again.UNSAID.value)

@@ -224,6 +224,10 @@ class Jobs:
         """See `JobRunner.look`, of a job that runs, by its id or its program."""
         return await self._find(name).look(tables, folder)
 
+    def progress(self) -> Document:
+        """How the units of all engines stand, by job, as they last said."""
+        return {"units": {id: runner.progress.get("units", {}) for id, runner in self.runners.items()}}
+
     def present(self, name: str) -> Program | None:
         """The program of that name as its job is now; None while that changes. From any thread."""
         found = [runner for runner in list(self.runners.values()) if runner.program.name == name]

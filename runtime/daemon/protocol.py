@@ -3,6 +3,7 @@
 ::
 
     {"op": "status"}                                          {"pid": 1, "url": "http://...", "processes": [...], ...}
+    {"op": "status", "units": true}                           with "units" of engines by job
     {"op": "redis"}                                           {"url": "redis://:password@..."}
     {"op": "submit", "bundle": "/x/a.ghcm", "base": "/x"}     {"job": {...}}, with "growth" where it ran already
     {"op": "list"}                                            {"jobs": [...]}

@@ -8,7 +8,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -111,7 +111,7 @@ class Running:
         assert said, self.log("daemon")
         self.process.stdout.close()
         self.url = json.loads(said)["url"]
-        assert self.get("/ready").status == 200
+        until(lambda: "redis" not in self.get("/ready").json.get("message", ""), "Redis to answer")
 
     def stop(self) -> None:
         """End the daemon as a user would, and see that nothing of it is left."""
@@ -169,7 +169,7 @@ class Running:
 
 
 @contextmanager
-def running(folder: Path, python: str = sys.executable, **environment: str) -> Iterator[Running]:
+def running(folder: Path, python: str = sys.executable, **environment: str) -> Generator[Running]:
     """A daemon for the time of the block."""
     daemon = Running(folder, environment, python=python)
     daemon.start()

@@ -312,7 +312,7 @@ def test_what_is_killed_is_running_again(folder: Path, daemon: Running, name: st
 
 
 def test_what_hangs_is_shown_and_started_again(folder: Path) -> None:
-    with running(folder, GHCM_RESTARTS_HANG="8s") as daemon:
+    with running(folder, GHCM_RESTARTS_HANG="15s") as daemon:
         job = daemon.submit("visits.istream")
         names = ("http", "redis", job)
 
@@ -326,12 +326,22 @@ def test_what_hangs_is_shown_and_started_again(folder: Path) -> None:
             assert pid is not None
             os.kill(pid, signal.SIGSTOP)
         until(lambda: all(health()[name][0] == "silent" for name in names), "all to be missed")
+        os.kill(pids["http"] or 0, signal.SIGCONT)  # for it is asked of the others
+        unready = daemon.get("/ready")
+        parts = {each["name"]: (each["state"], each["reason"]) for each in unready.json["parts"]}
+        assert unready.status == 503
+        assert unready.json["message"] == 'calls cannot be served just now: see "redis", "engine visits"'
+        assert parts["engine visits"][0] == "silent" and "has said nothing for" in parts["engine visits"][1], parts
+        assert [parts[name] for name in ("daemon", "store", "disk")] == [("ok", "")] * 3
+        os.kill(pids["http"] or 0, signal.SIGSTOP)
+        until(lambda: health()["http"][0] == "silent", "HTTP to be missed again")
         shown = daemon.cli("ps").stdout
         assert shown.count("silent") == 3 and shown.count("it has said nothing for") == 3, shown
         until(lambda: all(daemon.pid(name) not in (None, pids[name]) for name in names), "all to be started again")
         called = daemon.post("/programs/visits/units/most_visited/calls?wait=60", {"n": 1})
         assert called.json["state"] == "done", called.text
-        until(lambda: health()["redis"] == ("ok", "the one before said nothing for 9 s and was killed"), "the reason")
+        until(lambda: daemon.get("/ready").status == 200, "all to be served again")
+        until(lambda: health()["redis"] == ("ok", "the one before said nothing for 16 s and was killed"), "the reason")
 
 
 def test_a_job_that_keeps_dying_is_failed_with_the_reason(folder: Path) -> None:

@@ -202,7 +202,10 @@ def test_a_large_request_is_refused_with_advice(shop: Running) -> None:
 
 def test_health_and_programs(shop: Running) -> None:
     assert shop.get("/health").json == {"status": "ok"}
-    assert shop.get("/ready").json == {"status": "ready"}
+    ready = shop.get("/ready").json
+    assert ready["status"] == "ready"
+    assert {each["state"] for each in ready["parts"]} == {"ok"}
+    assert [each["name"] for each in ready["parts"]] == ["daemon", "redis", "store", "disk", "engine shop"]
     [shown] = [each for each in shop.get("/programs").json if each["name"] == "shop"]
     assert shown["version"] == 1
     units = {each["name"]: each for each in shown["units"]}

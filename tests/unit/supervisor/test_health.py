@@ -1,0 +1,67 @@
+"""What is said of whether calls can be served, where the parts that they need are away."""
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from ghcm.runtime.daemon.state import StateDirectory
+from ghcm.runtime.pubsub.connections import Connections
+from ghcm.supervisor.health import Part, Readiness
+from tests.redis_server import RedisServer
+from tests.unit.supervisor.serving import Served, serving
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Where no daemon runs, and strangers are known by tokens."""
+    with serving(tmp_path_factory.mktemp("shop"), access={"required": True}) as served:
+        yield served
+
+
+def test_each_part_says_what_is_the_matter(shop: Served) -> None:
+    with closing(sqlite3.connect(shop.store.database.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        answer = shop.get("/ready", **shop.token("read:*"))
+        other.execute("ROLLBACK")
+    assert answer.status == 503
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json["code"] == "GHCM-330"
+    parts = {part["name"]: (part["state"], part["reason"]) for part in answer.json["parts"]}
+    assert parts["daemon"] == ("failed", "No such file or directory")
+    assert parts["store"] == ("failed", "database is locked")
+    assert parts["redis"] == parts["disk"] == ("ok", "")
+    assert parts["engine shop"] == ("starting", "")
+    assert "store: failed, database is locked." in answer.json["detail"]
+
+
+def test_strangers_are_told_no_more_than_that(shop: Served) -> None:
+    answer = shop.get("/ready")
+    assert (answer.status, answer.json["parts"], answer.json["detail"]) == (503, [], "")
+    assert answer.json["message"] == "calls cannot be served just now"
+    assert shop.get("/health").json == {"status": "ok"}
+
+
+def test_a_disk_without_room_and_a_redis_that_is_gone_are_told(tmp_path: Path, redis_server: RedisServer) -> None:
+    def found(url: str, room: int) -> dict[str, Part]:
+        async def look() -> list[Part]:
+            connections = Connections(tmp_path, url)
+            readiness = Readiness(StateDirectory(tmp_path), connections, room)
+            try:
+                return await readiness.parts([])
+            finally:
+                readiness.close()
+                await connections.aclose()
+
+        return {part.name: part for part in asyncio.run(look())}
+
+    full = found(redis_server.url, 2**62)
+    assert full["disk"].state == "failed" and "MB are free" in full["disk"].reason
+    assert full["redis"].state == "ok"
+    gone = found(f"unix://{tmp_path}/none.sock", 0)
+    assert (gone["redis"].state, gone["redis"].reason) == ("failed", "it cannot be reached")
+    assert gone["disk"].state == "ok"
+    assert (gone["store"].state, gone["store"].reason) == ("failed", "unable to open database file")
