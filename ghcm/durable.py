@@ -1,8 +1,12 @@
 """Brings to disk what has to outlive a loss of power: a rename lasts once its folder is on disk, too."""
 
+import errno
 import os
 from pathlib import Path
 from typing import IO
+
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""What the system says where there is no room."""
 
 
 def flush(file: IO[bytes] | IO[str]) -> None:

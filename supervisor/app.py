@@ -13,6 +13,7 @@ import gc
 import logging
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -28,6 +29,7 @@ from ghcm.runtime.access.tokens import TokenFile
 from ghcm.runtime.daemon.protocol import LONGEST_LINE, decode, encode
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.jobs.store import open_store
+from ghcm.runtime.keeping import keep
 from ghcm.runtime.pubsub.cache import Inbox
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.settings import Settings
@@ -50,6 +52,8 @@ FEEDBACK = "ghcm:feedback:supervisor"
 """The address that feedback to calls from outside goes to."""
 
 _RETRY_SECONDS = 1.0
+_BUSY_SECONDS = 2.0
+"""How long a request waits for others who write to the store."""
 
 _FOLDER = Path(__file__).parent / "dashboard"
 
@@ -103,7 +107,7 @@ class Supervisor:
 
     async def open(self) -> None:
         """Open what calls need and begin to follow the daemon."""
-        store = self._closing.enter_context(contextlib.closing(open_store(self.state.store)))
+        store = self._closing.enter_context(contextlib.closing(open_store(self.state.store, busy=_BUSY_SECONDS)))
         connections = self._connections_at(self.state.path)
         mails = [connections.async_cache(road) for road in connections.roads(FEEDBACK)]
         inbox = Inbox(mails[0], FEEDBACK)
@@ -112,11 +116,13 @@ class Supervisor:
             self._closing.push_async_callback(close)
         # Feedback of long ago is in the store; a minute covers clocks that differ.
         since = f"{int((time.time() - 60) * 1000)}-0"
-        self._tasks += [asyncio.create_task(inbox.serve(since, mail), name="feedback") for mail in mails]
+        for mail in mails:
+            listening = partial(inbox.serve, since, mail)
+            self._tasks.append(asyncio.create_task(keep("the ear for feedback", listening), name="feedback"))
         self._readiness = Readiness(self.state, connections)
         self._closing.callback(self._readiness.close)
         self.refresh()
-        self._tasks.append(asyncio.create_task(self._follow(), name="daemon"))
+        self._tasks.append(asyncio.create_task(keep("the ear for the daemon", self._follow), name="daemon"))
         if self.beats:
             self._tasks.append(asyncio.create_task(answer_beats(), name="beats"))
         self._renderer.open()

@@ -5,6 +5,7 @@ The only way in for calls from outside. Results are not its business; they rest 
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -26,6 +27,9 @@ T = TypeVar("T")
 
 _SEND_SECONDS = 5.0
 """How long a caller waits for a msg cache that is away. Sending goes on behind its back."""
+
+_BUSY_SECONDS = 5.0
+"""How long a caller waits for others who write to the store."""
 
 _LOOK_SECONDS = 1.0
 """How often to look for the answer of a call that is waited for: the feedback that tells it can be lost with its cache,
@@ -74,7 +78,8 @@ class CallService:
         try:  # at once, since a way through a thread and back takes longer than the work
             call, new = self._accept(instruction, wait=False, job=job)
         except Busy:
-            call, new = await self._in_thread(lambda: self._accept(instruction, wait=True, job=job))
+            due = time.monotonic() + _BUSY_SECONDS
+            call, new = await self._in_thread(lambda: self._accept_by(due, instruction, job))
         if new:
             await self._send(unit, instruction)
         return call, new
@@ -120,6 +125,13 @@ class CallService:
             await cache.close()
         self._thread.shutdown()
         self._disk.shutdown()
+
+    def _accept_by(self, due: float, instruction: Instruction, job: str) -> tuple[Call, bool]:
+        """Accept a call that has waited for its turn, unless that is too long ago."""
+        if time.monotonic() > due:
+            hint = "call again in a moment; if it stays so, see who writes to the store: ghcm logs daemon."
+            raise GhcmError("the store of calls is busy for too long", code="GHCM-740", hint=hint)
+        return self._accept(instruction, wait=True, job=job)
 
     def _accept(self, instruction: Instruction, *, wait: bool, job: str) -> tuple[Call, bool]:
         calls = self.store.calls

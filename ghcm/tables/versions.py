@@ -9,7 +9,6 @@
 Nothing of it is data: other tools pass over names that begin with `_`.
 """
 
-import errno
 import fcntl
 import json
 import os
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import Any, cast
 from urllib.parse import quote
 
-from ghcm.durable import flush, sync
+from ghcm.durable import FULL, flush, sync
 from ghcm.errors import GhcmError, sentence
 from ghcm.places import Place, Remote, beside
 from ghcm.stores import hint_for, understood
@@ -40,7 +39,6 @@ _DAMAGED = "restore its folder _delta_log from a backup; without one, write the 
 _REFUSED = "see that the path is right, and let the user of this process read and write it."
 _NO_ROOM = "free some room on that disk, then run again."
 _NO_ROOM_HERE = "free some room in the folder for temporary files, or have TMPDIR name another, then run again."
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _SAID_FULL = re.compile(r"No space left|os error (?:28|122|27)\b|File too large|quota exceeded", re.IGNORECASE)
 
 
@@ -178,7 +176,7 @@ def explained(folder: Place, doing: str) -> Generator[None]:
             f'At "{name}".' if name else "",
             _REFUSED,
         )
-        if getattr(error, "errno", None) in _FULL or _SAID_FULL.search(said):
+        if getattr(error, "errno", None) in FULL or _SAID_FULL.search(said):
             message, code = f'there is no room to {doing} "{folder}"', "GHCM-731"
             hint = _NO_ROOM_HERE if isinstance(folder, Remote) else _NO_ROOM
             said = "No space left on device" if len(said) > 60 else said

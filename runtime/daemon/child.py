@@ -20,6 +20,7 @@ from typing import Self
 from ghcm.errors import GhcmError
 from ghcm.places import private_opener
 from ghcm.runtime.daemon.protocol import LONGEST_LINE, Document, decode, encode
+from ghcm.runtime.keeping import keep
 from ghcm.runtime.parent_death import ending_with_parent
 from ghcm.runtime.settings import Restarts
 
@@ -69,6 +70,8 @@ class RestartPolicy:
     shortest: float = 0.05
     longest: float = 5.0
     deaths: int = 0
+    waits: bool = False
+    """Whether the next death is a wait for what is out of its hands, which does not count."""
 
     @classmethod
     def of(cls, settings: Restarts, *, endless: bool = False) -> Self:
@@ -83,6 +86,9 @@ class RestartPolicy:
         >>> [restarts.died(0.1), restarts.died(70.0), restarts.died(59.0), restarts.died(0.1)]
         [0.05, 0.05, 0.1, None]
         """
+        if self.waits:
+            self.waits = False
+            return self.longest
         self.deaths = 1 if age > self.window else self.deaths + 1
         if self.limit is not None and self.deaths >= self.limit:
             return None
@@ -166,7 +172,8 @@ class Child:
 
     def start(self) -> None:
         """Begin to keep the process alive."""
-        self._task = asyncio.create_task(self._keep(), name=f"child {self.command.name}")
+        name = f"child {self.command.name}"
+        self._task = asyncio.create_task(keep(name, self._keep), name=name)
 
     def tell(self, document: Document) -> None:
         """Send a line to the process that runs; one that starts later has to find out by itself."""
@@ -253,12 +260,16 @@ class Child:
         while line := await process.stdout.readline():
             try:
                 report = decode(line)
+            except GhcmError as error:
+                log.error("%s printed what is no report (%s): %r", self.command.name, error.message, line[:200])
+                continue
+            try:
                 if report.get("event") == "beat":
                     self._answered(str(report.get("trouble", "")))
                 else:
                     self.reported(report)
-            except GhcmError as error:
-                log.error("%s printed what is no report (%s): %r", self.command.name, error.message, line[:200])
+            except Exception:  # the next report is heard all the same
+                log.exception("%s: a report has led to an error: %r", self.command.name, line[:200])
 
     async def _watch(self, process: asyncio.subprocess.Process) -> None:
         """Ask the process each second whether it is there, and kill it when it has said nothing for too long."""

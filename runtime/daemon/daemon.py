@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -25,11 +26,15 @@ from ghcm.runtime.daemon.resubmission import Again
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.jobs.calls import CallState
 from ghcm.runtime.jobs.store import Store, open_store
+from ghcm.runtime.keeping import keep
 from ghcm.runtime.pubsub.durability import weaknesses
 from ghcm.runtime.settings import Settings
 from ghcm.version import __version__
 
 log = logging.getLogger("ghcm.daemon")
+
+_BUSY_SECONDS = 1.0
+"""How long the loop waits for others who write to the store; what becomes of jobs is noted when it can be."""
 
 _CHANGES = ("submit", "stop", "shutdown")
 _REQUESTS = ("status", "redis", "submit", "list", "stop", "calls", "tables", "logs", "watch", "shutdown")
@@ -53,7 +58,7 @@ class Daemon:
         self.warnings = weaknesses(settings.redis) if not settings.embedded else []
         for warning in self.warnings:
             log.warning("%s", warning)
-        self.jobs = Jobs(settings, state, store, listener, self.tell)
+        self.jobs = Jobs(settings, state, store, listener, self.tell, waits=not standby)
         self.processes = self.jobs.processes
         self._audit = AuditLog(self.state.audit)
         self._control = ControlServer(
@@ -66,10 +71,11 @@ class Daemon:
         ready(status(self))
         await self.processes.start(standby=self._standby)
         jobs, leases = self.jobs, self.jobs.leases
-        tasks = [asyncio.create_task(jobs.calls.run(), name="calls")]
+        tasks = [asyncio.create_task(keep("the care for calls", jobs.calls.run), name="calls")]
         try:
             jobs.resume()
-            tasks.append(asyncio.create_task(leases.keep(jobs.leased, jobs.lease_is_lost), name="leases"))
+            renewing = partial(leases.keep, jobs.leased, jobs.lease_is_lost)
+            tasks.append(asyncio.create_task(keep("the care for leases", renewing), name="leases"))
             await self.stopping.wait()
         finally:
             log.info("stopping")
@@ -129,7 +135,7 @@ def run(settings: Settings, ready: Callable[[Document], None], *, standby: bool 
         listener = listen(settings.http.host, settings.http.port)
         with listener:
             refuse_exposed(listener, settings, state.path)
-            with contextlib.closing(open_store(state.store)) as store:
+            with contextlib.closing(open_store(state.store, busy=_BUSY_SECONDS)) as store:
                 asyncio.run(_live(Daemon(settings, lock, store, listener, standby=standby), ready))
     finally:
         lock.release()

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal, cast
 
@@ -28,6 +30,13 @@ _PROGRESS_SECONDS = 5.0
 but soon after its start.
 """
 
+_SAVE_SECONDS = 0.5
+
+_PASSES = frozenset(("GHCM-731", "GHCM-740"))
+"""No room on a disk or in Redis, and a store that cannot be used: an engine that ends with them goes on from its last
+snapshot when there is room.
+"""
+
 _GONE = error_document(GhcmError("the engine ended before it answered", code="GHCM-747", hint="ask again."))
 _ENDED = error_document(GhcmError("the engine ended before it had changed", code="GHCM-755", hint="submit again."))
 
@@ -35,7 +44,7 @@ _ENDED = error_document(GhcmError("the engine ended before it had changed", code
 @dataclass(frozen=True, slots=True)
 class JobServices:
     """What a job has to do with: the store, who is told of each change of its state and of each report, what becomes of
-    an engine that dies, and who may have a standby process.
+    an engine that dies, who may have a standby process, and whether it `waits` where there is no room.
     """
 
     store: Store
@@ -43,6 +52,7 @@ class JobServices:
     heard: Callable[[JobRunner, Document], None]
     restarts: Restarts
     standby: Callable[[Command], asyncio.subprocess.Process | None]
+    waits: bool = True
 
 
 class JobRunner:
@@ -57,6 +67,9 @@ class JobRunner:
         """How the units of the engine stand, as it last said."""
         self.batches_called = asyncio.Event()
         self._begun: set[str] = set()
+        self._waiting = ""
+        self._moves = deque[Callable[[], object]]()
+        """What has become of the job and is not in the store yet."""
         self._up = asyncio.Event()
         self.upgraded: asyncio.Future[Document] | None = None
         self._looks: dict[str, asyncio.Future[Document]] = {}
@@ -175,6 +188,8 @@ class JobRunner:
         """End the process and the job for good."""
         await self.leave()
         self._move(JobState.STOPPED, reason)
+        while self._moves:
+            await asyncio.sleep(_SAVE_SECONDS)
 
     async def leave(self) -> None:
         """End the process but not the job: another daemon goes on with it."""
@@ -221,6 +236,10 @@ class JobRunner:
                 self._around.changed(self)
             case "failed":
                 error = GhcmError.of(cast("Document", report["error"]))
+                if error.code in _PASSES and self._around.waits and self.child is not None:
+                    self.child.policy.waits = True
+                    self._waiting = f"{error.message}. It goes on when that has passed."
+                    return
                 self.fail(f"{error.message}. {error.detail}" if error.detail else error.message, error)
             case _:
                 log.warning("%s reports what is not known: %s", self.id, report)
@@ -231,7 +250,8 @@ class JobRunner:
         self._engine_ended()
         if self._stopped or self._stopping or (code == 0 and self.inputs_done):
             return False
-        self._move(JobState.STARTING, restarted=True)
+        self._move(JobState.STARTING, self._waiting, restarted=True)
+        self._waiting = ""
         return True
 
     def _child_changed(self) -> None:
@@ -246,8 +266,24 @@ class JobRunner:
     ) -> None:
         if self._stopping and state in (JobState.STARTING, JobState.RUNNING):
             return  # it was still being started
-        self._around.store.jobs.move(self.id, state, reason, error=error, restarted=restarted)
-        self._around.changed(self)
+        move = partial(self._around.store.jobs.move, self.id, state, reason, error=error, restarted=restarted)
+        self._moves.append(move)
+        if len(self._moves) == 1:
+            self._save()
+
+    def _save(self) -> None:
+        """Note in the store what has become of the job; again in a moment where it cannot be written to."""
+        while self._moves:
+            try:
+                self._moves[0]()
+            except GhcmError as refused:
+                if refused.code != "GHCM-740":
+                    raise
+                log.warning('what has become of job "%s" is not noted yet: %s', self.id, refused)
+                asyncio.get_running_loop().call_later(_SAVE_SECONDS, self._save)
+                return
+            self._moves.popleft()
+            self._around.changed(self)
 
 
 REQUESTED = "stopped by request"

@@ -49,6 +49,8 @@ class Jobs:
     store: Store
     listener: socket.socket
     tell: Callable[[Document], None]
+    waits: bool = True
+    """Whether a job that finds no room waits for some; one that somebody stays with (`ghcm run`) tells it and ends."""
     runners: dict[str, JobRunner] = field(default_factory=dict[str, JobRunner])
     _submitting: asyncio.Lock = field(default_factory=asyncio.Lock)
     _background: set[asyncio.Task[Any]] = field(default_factory=set[asyncio.Task[Any]])
@@ -255,7 +257,7 @@ class Jobs:
     def _start(self, job: Job, program: Program, base: Path) -> None:
         command = self.processes.engine(job, base)
         restarts, standby = self.settings.restarts, self.processes.standby.take
-        around = JobServices(self.store, self._changed, self._heard, restarts, standby)
+        around = JobServices(self.store, self._changed, self._heard, restarts, standby, self.waits)
         runner = self.runners[job.id] = JobRunner(job, program, command, around)
         runner.start()
 

@@ -4,6 +4,7 @@ import errno
 import logging
 from collections.abc import Callable
 
+from ghcm.durable import FULL
 from ghcm.errors import GhcmError
 from ghcm.source import Origin, SourceLine
 from ghcm.spg.graph import Unit
@@ -37,6 +38,7 @@ def unit_failure(
     elif isinstance(error, OSError) and error.strerror:
         what = f'"{error.filename}": {error.strerror}' if error.filename else error.strerror
         hint = _HINTS.get(error.errno or 0, "")
+        code = "GHCM-731" if error.errno in FULL else code
     else:
         what, code, hint = f"{type(error).__name__}: {error}", "GHCM-701", "the log has the details."
         detail = "What was committed is safe; a restart goes on from the last snapshot."

@@ -79,11 +79,13 @@ class Busy(Exception):
 class Database:
     """One file, one connection per thread, WAL: readers never wait for writers, only writers for each other.
 
-    A commit outlives the death of any process at once, and a loss of power once `sync` has returned.
+    `busy` is how many seconds a writer waits for others. A commit outlives the death of any process at once, and a loss
+    of power once `sync` has returned.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, busy: float = BUSY_SECONDS) -> None:
         self.path = path
+        self._busy = busy
         self._local = threading.local()
         self._open: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
@@ -119,7 +121,7 @@ class Database:
         """
         with self._explained():
             connection = self._connection()
-            _begin(connection, wait=wait)
+            _begin(connection, self._busy, wait=wait)
             try:
                 yield connection
                 connection.execute("COMMIT")
@@ -158,7 +160,7 @@ class Database:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             # Closed by whoever closes the store, which may be another thread.
-            connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+            connection = sqlite3.connect(self.path, timeout=self._busy, isolation_level=None, check_same_thread=False)
             connection.row_factory = sqlite3.Row
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA wal_autocheckpoint = 0")
@@ -196,9 +198,10 @@ class Database:
             else:
                 for step in range(found, SCHEMA_VERSION):
                     self._run(STEPS[step])
-            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            if found != SCHEMA_VERSION:  # else nothing is written, so that a store on a full disk can be opened
+                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         # The log lives as long as this connection. SQLite locks other files only, which must not be opened here.
-        self._log = os.open(f"{self.path}-wal", os.O_RDONLY)
+        self._log = os.open(f"{self.path}-wal", os.O_RDONLY | os.O_CREAT, 0o600)
 
     def _run(self, statements: str) -> None:
         for statement in statements.split(";"):
@@ -234,7 +237,7 @@ def _begin_log(connection: sqlite3.Connection) -> bool:
         return False
 
 
-def _begin(connection: sqlite3.Connection, *, wait: bool) -> None:
+def _begin(connection: sqlite3.Connection, busy: float, *, wait: bool) -> None:
     if wait:
         connection.execute("BEGIN IMMEDIATE")
         return
@@ -246,4 +249,4 @@ def _begin(connection: sqlite3.Connection, *, wait: bool) -> None:
             raise Busy from error
         raise
     finally:
-        connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
+        connection.execute(f"PRAGMA busy_timeout = {int(busy * 1000)}")

@@ -172,7 +172,7 @@ class RedisCache:
             try:
                 for group in list(self._groups.values()):
                     group.keep(self._client)
-            except redis.RedisError as error:
+            except Exception as error:  # the next time, or others take what this one has
                 log.info("%s: the lease is not renewed: %s", self.topic, error)
 
 

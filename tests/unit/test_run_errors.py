@@ -56,11 +56,12 @@ def test_a_line_that_is_not_known_leaves_the_place() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "hint"), [(errno.ENOSPC, "free some room"), (errno.EACCES, "let the user of this process")]
+    ("number", "code", "hint"),
+    [(errno.ENOSPC, "GHCM-731", "free some room"), (errno.EACCES, "GHCM-790", "let the user of this process")],
 )
-def test_what_the_system_refuses_is_named(number: int, hint: str) -> None:
+def test_what_the_system_refuses_is_named(number: int, code: str, hint: str) -> None:
     error = unit_failure(UNIT, "out.to", OSError(number, "refused so", "/data/x"))
-    assert error.code == "GHCM-790"
+    assert error.code == code
     assert '"/data/x": refused so' in error.message
     assert hint in error.hint
 

@@ -118,6 +118,26 @@ def test_who_waits_learns_of_an_answer_that_nobody_tells(store: Store, monkeypat
     with_service(store, scene)
 
 
+def test_a_store_that_is_locked_for_long_refuses_calls_and_says_why(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(call_service, "_BUSY_SECONDS", 0.1)
+    other = open_store(tmp_path / "jobs.sqlite", busy=0.1)
+
+    async def scene(service: CallService, cache: SlowCache) -> None:
+        cache.answers.set()
+        service.store = other
+        with store.database.transaction():
+            refused = await asyncio.gather(*(take(service, f"c{n}") for n in range(8)), return_exceptions=True)
+        problems = [problem_of(each) for each in refused if isinstance(each, GhcmError)]
+        assert [(each.status, each.code) for each in problems] == [(503, "GHCM-740")] * 8
+        await take(service, "afterwards")
+
+    with_service(store, scene)
+    assert [call.id for call in store.calls.find()] == ["afterwards"]
+    other.close()
+
+
 def test_no_call_is_taken_behind_the_end_of_a_job_whoever_has_not_heard_of_it(store: Store) -> None:
     async def scene(service: CallService, cache: SlowCache) -> None:
         cache.answers.set()

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -64,6 +65,23 @@ def test_a_job_that_was_stopped_starts_no_engine_for_a_version_that_is_read_late
         stopped.adopt(GROWN, 2)
         assert stopped.child is None
         assert stopped.job.state is JobState.STOPPED
+
+    asyncio.run(scene())
+
+
+def test_what_becomes_of_a_job_is_noted_when_the_store_is_free_again(store: Store, tmp_path: Path) -> None:
+    async def scene() -> None:
+        with closing(open_store(tmp_path / "jobs.sqlite", busy=0.01)) as impatient:
+            moved = runner(impatient, tmp_path)
+            with store.database.transaction():
+                moved.start()
+                moved.take_no_more()
+                stopping = asyncio.create_task(moved.stop(reason="by request"))
+                await asyncio.sleep(0)
+                assert moved.job.state is JobState.SUBMITTED
+            await asyncio.wait_for(stopping, 20)
+        assert (moved_to := store.jobs.known("work-1")).state is JobState.STOPPED
+        assert moved_to.reason == "by request"
 
     asyncio.run(scene())
 
