@@ -16,6 +16,7 @@ from ghcm.codegen.backend import zipped
 from ghcm.codegen.engines import backend_of, module_path
 from ghcm.errors import GhcmError
 from ghcm.seal import seal
+from ghcm.signing import read_key, sign
 from ghcm.spg.graph import Program, Unit
 from ghcm.spg.json import to_json as program_to_json
 from ghcm.values import to_json
@@ -32,11 +33,13 @@ def write(
     python: Mapping[str, str],
     path: Path,
     requirements: Sequence[str] = (),
+    key: Path | None = None,
 ) -> None:
-    """Write the bundle to `path`; a reader sees the old file or the new one, never a part. GhcmError where it cannot
-    be written.
+    """Write the bundle to `path`, signed with the `key` in a file if there is one; a reader sees the old file or the
+    new one, never a part. GhcmError where it cannot be written.
     """
     data = build(program, optimised, code, sources, python, requirements)
+    data = data if key is None else sign(data, read_key(key))
     try:
         _replace(path, data)
     except OSError as error:

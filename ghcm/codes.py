@@ -119,6 +119,8 @@ COMMANDS = (
     _kind(622, "parameters of a call that its unit does not have", "Write name=value, as ghcm call shows them."),
     _kind(623, "a name that the reference does not have", "Take the name that is suggested."),
     _kind(624, "a question in SQL that DuckDB cannot answer", "Correct it; each sink is a table of its name."),
+    _kind(625, "a bundle that this daemon does not trust", "Sign it with a key that it trusts: ghcm build --sign."),
+    _kind(626, "a key that cannot be read or written", "Make one with ghcm key create or OpenSSL: PEM, Ed25519."),
     _kind(630, "a scope of a token that means nothing", "Write call:PROGRAM/UNIT, read:PROGRAM or cancel:*."),
     _kind(631, "a token that is not there", "Take the id of one that ghcm token list shows."),
     _kind(632, "a file of tokens that cannot be read", "Restore it, or create the tokens anew."),

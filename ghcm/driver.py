@@ -31,6 +31,7 @@ class Draft:
 
     path: Path
     output: Path | None = None
+    key: Path | None = None
     syntax: ast.Program | None = None
     lowered: Program | None = None
     optimised: Optimised | None = None
@@ -117,7 +118,7 @@ def _generate(draft: Draft) -> Draft:
 
 
 def _bundle(draft: Draft) -> Draft:
-    write(_compiled(draft), _made(draft.output))
+    write(_compiled(draft), _made(draft.output), draft.key)
     return draft
 
 
@@ -160,18 +161,20 @@ def compile(path: Path, observe: Observe = _ignore) -> Compiled:
     return _compiled(_run(COMPILE, Draft(path), observe))
 
 
-def build(path: Path, output: Path | None = None, observe: Observe = _ignore) -> Path:
-    """Write the bundle of the program at `path`, by default beside it as `<program>.ghcm`, and return where it is."""
-    draft = _run(BUILD, Draft(path, output or path.with_suffix(".ghcm")), observe)
+def build(path: Path, output: Path | None = None, observe: Observe = _ignore, key: Path | None = None) -> Path:
+    """Write the bundle of the program at `path`, by default beside it as `<program>.ghcm`, signed with the `key` in a
+    file if there is one, and return where it is.
+    """
+    draft = _run(BUILD, Draft(path, output or path.with_suffix(".ghcm"), key), observe)
     return _made(draft.output)
 
 
-def write(compiled: Compiled, output: Path) -> None:
-    """Write the bundle of a compiled program: the last stage by itself."""
+def write(compiled: Compiled, output: Path, key: Path | None = None) -> None:
+    """Write the bundle of a compiled program, signed if there is a key: the last stage by itself."""
     from ghcm.codegen import bundle
 
     parts = (compiled.code, compiled.sources, compiled.python)
-    bundle.write(compiled.program, compiled.optimised.program, *parts, output, compiled.requirements)
+    bundle.write(compiled.program, compiled.optimised.program, *parts, output, compiled.requirements, key)
 
 
 def _run(stages: Sequence[Stage], draft: Draft, observe: Observe) -> Draft:

@@ -24,6 +24,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ghcm.errors import GhcmError, sentence, suggest
 from ghcm.runtime.unpacking import unpacked
+from ghcm.signing import TrustedKeys
 from ghcm.source import Origin, Source
 from ghcm.spg.graph import Program
 from ghcm.spg.json import from_json
@@ -46,16 +47,19 @@ class Bundle:
     manifest: Manifest = field(repr=False)
 
     @classmethod
-    def open(cls, path: Path | str, *, cache: Path | None = None) -> Bundle:
+    def open(cls, path: Path | str, *, cache: Path | None = None, trusted: TrustedKeys | None = None) -> Bundle:
         """Open a bundle. A zip file is unpacked once into `cache` (default: a private folder of the user). GhcmError
-        if it is no bundle, of a newer format, or needs packages that are not installed.
+        if it is no bundle, of a newer format, needs packages that are not installed, or is not signed by a key that
+        is `trusted`, where some are.
         """
         found = Path(path)
         if not found.exists():
             hint = "build it again, or copy it again from where it is whole."
             raise GhcmError(f'cannot open bundle "{found}": there is no such file', code="GHCM-610", hint=hint)
+        if trusted is not None and found.is_dir():
+            trusted.require(found, None)
         try:
-            folder, digest = (found, _hash_folder(found)) if found.is_dir() else unpacked(found, cache)
+            folder, digest = (found, _hash_folder(found)) if found.is_dir() else unpacked(found, cache, trusted)
         except OSError as error:
             raise _unreadable(found, str(error.filename), error) from error
         manifest = _manifest(found, folder)

@@ -175,6 +175,8 @@ class Settings(BaseModel):
     sql: Annotated[dict[str, str], Field(repr=False)] = {}
     """URLs of databases by the names that programs use; `${NAME}` in one stands for a variable of the environment."""
     kafka: Kafka = Kafka()
+    trusted: Path | None = None
+    """A file of public keys, or a folder of such: a daemon takes only bundles that one of them has signed."""
     snapshots: Annotated[str, BeforeValidator(_kept_at)] | None = None
     """A folder or a URL for the snapshots of streams; None: in the state directory."""
     commit_interval: Seconds = 1.0

@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from ghcm.errors import GhcmError
 from ghcm.places import make_private
 from ghcm.seal import read_seal
+from ghcm.signing import TrustedKeys
 
 MOST_FILES = 10_000
 MOST_BYTES = 256 * 2**20
@@ -25,14 +26,17 @@ _ENCRYPTED = 1
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
-def unpacked(path: Path, cache: Path | None) -> tuple[Path, str]:
+def unpacked(path: Path, cache: Path | None, trusted: TrustedKeys | None) -> tuple[Path, str]:
     """The folder in `cache` (default: a private folder of the user) that holds what is in this bundle file, unpacked
-    once; and the digest of its content. GhcmError if the file is damaged, is larger than a bundle may be or has names
-    that no bundle has.
+    once; and the digest of its content. GhcmError if the file is damaged, is larger than a bundle may be, has names
+    that no bundle has or is not signed by who is trusted, if that is asked: then nothing in it is looked at.
     """
     data = _read(path)
     try:
-        content = read_seal(data).content
+        sealed = read_seal(data)
+        content = sealed.content
+        if trusted is not None:
+            trusted.require(path, sealed)
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             entries = _checked(archive.infolist())
             folder = (cache or _default_cache()) / content

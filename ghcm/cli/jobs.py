@@ -31,13 +31,18 @@ Host = Annotated[str | None, typer.Option("--host", metavar="HOST", help="Where 
 Port = Annotated[int | None, typer.Option("--port", "-p", min=0, max=65535, help="0 takes any free one.")]
 
 
-def supervise(
+_TRUSTED = "Public keys, a file or a folder: only bundles that one of them has signed are taken."
+Trusted = Annotated[Path | None, typer.Option("--trusted", metavar="KEYS", help=_TRUSTED)]
+
+
+def supervise(  # noqa: PLR0913, PLR0917 - the options of a daemon, by name
     host: Host = None,
     port: Port = None,
     certificate: Certificate = None,
     key: Key = None,
     redis: Redis = None,
     profile: Profile = None,
+    trusted: Trusted = None,
     state: State = None,
     json: Json = False,
 ) -> None:
@@ -46,7 +51,7 @@ def supervise(
     from ghcm.runtime.settings import load_settings
 
     http = {"host": host, "port": port, "certificate": certificate, "key": key}
-    given = {"state": state, "redis": redis, "profile": profile, "http": http}
+    given = {"state": state, "redis": redis, "profile": profile, "trusted": trusted, "http": http}
     settings = load_settings(given).served()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
 

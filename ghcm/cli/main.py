@@ -34,6 +34,7 @@ COMMANDS = {
     "supervise": "jobs",
     "token": "token",
     "services": "services",
+    "key": "keys",
     "schema": "schema",
     "language-server": "programs",
 }
@@ -42,6 +43,7 @@ COMMANDS = {
 GROUPS = {
     "token": ("What lets callers in over HTTP.", ("create", "list", "revoke")),
     "services": ("A Kafka and a Redis on this machine, for development.", ("up", "down", "status")),
+    "key": ("Keys that bundles are signed with.", ("create",)),
     "schema": ("Types of data that is there already.", ("infer",)),
 }
 """The commands that have commands of their own: their help, and the functions in their module."""

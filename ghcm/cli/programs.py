@@ -165,13 +165,20 @@ Output = Annotated[
 ]
 
 
-def build(program: Program, output: Output = None, json: Json = False) -> None:
+Sign = Annotated[Path | None, typer.Option("--sign", metavar="KEY", help="Sign the bundle with the key in this file.")]
+
+
+def build(program: Program, output: Output = None, sign: Sign = None, json: Json = False) -> None:
     """Compile a program into a bundle."""
     from ghcm import driver
 
+    if sign is not None:
+        from ghcm.signing import read_key
+
+        read_key(sign)  # what is wrong with it is said before the work
     begun = time.monotonic()
     with terminal.steps(len(driver.BUILD)) as step:
-        path = driver.build(program, output, step)
+        path = driver.build(program, output, step, sign)
     seconds = time.monotonic() - begun
     size = path.stat().st_size if path.is_file() else sum(file.stat().st_size for file in path.rglob("*"))
     document = {"bundle": str(path), "bytes": size, "seconds": round(seconds, 3)}

@@ -18,8 +18,8 @@ from ghcm.runtime.daemon.job_runner import REQUESTED, JobRunner, JobServices, St
 from ghcm.runtime.daemon.locks import AppendLocks, Leases, owner_of
 from ghcm.runtime.daemon.processes import Processes
 from ghcm.runtime.daemon.protocol import Document, job_document
-from ghcm.runtime.daemon.resubmission import Again, EarlierJobs, own_call, upgrade_running
-from ghcm.runtime.daemon.state import StateDirectory, copy_bundle, note_base, note_job
+from ghcm.runtime.daemon.resubmission import Again, EarlierJobs, keep_bundle, own_call, upgrade_running
+from ghcm.runtime.daemon.state import StateDirectory, note_base, note_job
 from ghcm.runtime.jobs.calls import DAEMON
 from ghcm.runtime.jobs.store import Job, JobState, Store
 from ghcm.runtime.pubsub.connections import Connections
@@ -27,6 +27,7 @@ from ghcm.runtime.pubsub.embedded import embedded_url
 from ghcm.runtime.pubsub.envelope import Failed, Instruction, now_us
 from ghcm.runtime.settings import Settings
 from ghcm.runtime.upgrade import Upgrade
+from ghcm.signing import read_trusted
 from ghcm.spg.graph import Program
 
 log = logging.getLogger("ghcm.daemon")
@@ -70,6 +71,7 @@ class Jobs:
         self.leases = Leases(None if private else redis, owner_of(state.path))
         self._append_locks = AppendLocks(state.path)
         self._snapshots = self.settings.snapshots_at(state.path)
+        self._trusted = None if self.settings.trusted is None else read_trusted(self.settings.trusted)
 
     async def submit(
         self, path: Path, base: Path, again: Again = Again.UNSAID, *, beside: bool = False
@@ -79,10 +81,11 @@ class Jobs:
 
         GhcmError if another daemon on the same Redis runs the program; if it has run before and would append to its
         sinks again, unless that is what `again` says; if what runs or is to be resumed cannot be upgraded;
-        if another job that lives appends to the same folder, unless this one is to do so `beside` it.
+        if another job that lives appends to the same folder, unless this one is to do so `beside` it; if it is not
+        signed by who is trusted.
         """
         async with self._submitting:
-            bundle = await asyncio.to_thread(Bundle.open, path)
+            bundle = await asyncio.to_thread(self._open, path)
             program = bundle.program
             if (stopping := self._stopping.get(program.name)) is not None:
                 await asyncio.wait((stopping,))
@@ -93,12 +96,14 @@ class Jobs:
             resumed = await asyncio.to_thread(
                 EarlierJobs(self.state, self.store, self._snapshots).resumed, bundle, base, again
             )
+            if resumed is not None and resumed[1] is None:
+                await asyncio.to_thread(self._open, Path(resumed[0].bundle))  # which an earlier daemon may have taken
             # Unique for ever, not only here: sinks keep the versions that jobs have written.
             id = resumed[0].id if resumed is not None else f"{program.name}-{secrets.token_hex(4)}"
             self._append_locks.take(id, program, base, beside=beside)
             try:
                 await self.leases.take(program.name)
-                job, upgrade = resumed or (await self._new(path, program.name, base, id), None)
+                job, upgrade = resumed or (await self._new(bundle, base, id), None)
             except BaseException:
                 self._append_locks.drop(id)
                 raise
@@ -138,12 +143,16 @@ class Jobs:
         self.processes.refresh_spark()
         self.calls.send_again(died=False)  # some may wait for a unit that has gone and come again, or that is no more
 
-    async def _new(self, path: Path, program: str, base: Path, id: str) -> Job:
+    def _open(self, path: Path) -> Bundle:
+        """A bundle that may run here. GhcmError if it cannot be opened or is not signed by who is trusted."""
+        return Bundle.open(path, trusted=self._trusted)
+
+    async def _new(self, bundle: Bundle, base: Path, id: str) -> Job:
         copy = self.state.bundle(id)
-        await asyncio.to_thread(copy_bundle, path, copy)
+        await asyncio.to_thread(keep_bundle, bundle, copy)
         await asyncio.to_thread(note_job, self._snapshots, id, 1, copy, {})
         note_base(self.state.base(id), base)
-        return self.store.jobs.submit(id, program, str(copy))
+        return self.store.jobs.submit(id, bundle.program.name, str(copy))
 
     def resume(self) -> None:
         """Go on with the jobs of an earlier daemon, and with the calls that were cut off with it."""
@@ -159,7 +168,7 @@ class Jobs:
         and it alone.
         """
         try:
-            base, program = self.state.folder_of(job.id), Bundle.open(Path(job.bundle)).program
+            base, program = self.state.folder_of(job.id), self._open(Path(job.bundle)).program
             self._append_locks.take(job.id, program, base, beside=self.state.beside(job.id).exists())
         except GhcmError as error:
             log.error('job "%s" cannot go on: %s', job.id, error)

@@ -98,7 +98,7 @@ class EarlierJobs:
                 version = job.version + 1
                 copy = self.state.bundle(job.id, version)
                 since = upgrade.since(job.since, version)
-                copy_bundle(bundle.path, copy)
+                keep_bundle(bundle, copy)
                 note_job(self.snapshots, job.id, version, copy, since)
                 return self.store.jobs.upgrade(job.id, version, str(copy), since), upgrade
             case Again.UNSAID:
@@ -164,6 +164,13 @@ class EarlierJobs:
         return self.store.jobs.move(id, JobState.STOPPED, "taken over from another state directory"), Bundle.open(copy)
 
 
+def keep_bundle(bundle: Bundle, copy: Path) -> None:
+    """Copy a bundle that was opened. GhcmError if it is another by now: what it was opened for may not hold of that."""
+    copy_bundle(bundle.path, copy)
+    if Bundle.open(copy).hash != bundle.hash:
+        raise GhcmError(f'bundle "{bundle.path}" has changed while it was taken', code="GHCM-610", hint="submit again.")
+
+
 def own_call(job: str, unit: Unit) -> str:
     """The id of the call by which the daemon starts a batch unit."""
     return f"{job}.{unit.name}"
@@ -190,7 +197,7 @@ async def upgrade_running(runner: JobRunner, bundle: Bundle, base: Path, again: 
         raise upgrade.refusal(job.program, job.id)
     version, copy = job.version + 1, state.bundle(job.id, job.version + 1)
     since = upgrade.since(job.since, version)
-    await asyncio.to_thread(copy_bundle, bundle.path, copy)
+    await asyncio.to_thread(keep_bundle, bundle, copy)
     if runner.runs:
         await _change(runner, version, copy, since)
     else:
