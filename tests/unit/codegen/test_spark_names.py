@@ -15,7 +15,7 @@ import pytest
 from ghcm.codegen.spark import library
 from ghcm.codegen.spark.packing import PACKAGE, library_modules, library_names, library_zip
 
-OUTSIDE = {"deltalake", "pyspark", "pyarrow", "redis", "sqlalchemy"}
+OUTSIDE = {"deltalake", "hdfs_native", "pyspark", "pyarrow", "redis", "sqlalchemy"}
 MODULES = sorted(Path(library.__file__).parent.glob("*.py"))
 
 
