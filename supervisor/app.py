@@ -42,6 +42,7 @@ from ghcm.supervisor.charts.renderer import ChartRenderer
 from ghcm.supervisor.documents import ProgramDocument
 from ghcm.supervisor.gate import Gate, opened
 from ghcm.supervisor.health import Readiness, Ready, Unready, answer_beats, readiness_answer
+from ghcm.supervisor.metrics import MEDIA_TYPE, Metrics
 from ghcm.supervisor.problems import PROBLEM
 from ghcm.supervisor.sink_routes import Shown, tag_of, unchanged
 from ghcm.supervisor.sinks import SinkWatch
@@ -88,6 +89,8 @@ class Supervisor:
     _watches: dict[tuple[str, str], SinkWatch] = field(default_factory=dict[tuple[str, str], SinkWatch])
     _renderer: ChartRenderer = field(default_factory=ChartRenderer)
     _readiness: Readiness | None = None
+    _metrics: Metrics | None = None
+    _measuring: asyncio.Lock = field(default_factory=asyncio.Lock)
     _tasks: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
     _closing: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack)
     _identity: Identity = field(init=False)
@@ -120,6 +123,7 @@ class Supervisor:
             listening = partial(inbox.serve, since, mail)
             self._tasks.append(asyncio.create_task(keep("the ear for feedback", listening), name="feedback"))
         self._readiness = Readiness(self.state, connections)
+        self._metrics = Metrics(store)
         self._closing.callback(self._readiness.close)
         self.refresh()
         self._tasks.append(asyncio.create_task(keep("the ear for the daemon", self._follow), name="daemon"))
@@ -175,8 +179,8 @@ class Supervisor:
         return app
 
     def _add_status(self, app: FastAPI, catalogue: Catalogue) -> None:
-        readiness, unready = self._readiness, PROBLEM | {"model": Unready}
-        assert readiness is not None
+        readiness, metrics, unready = self._readiness, self._metrics, PROBLEM | {"model": Unready}
+        assert readiness is not None and metrics is not None
 
         @app.get("/health", tags=["status"], summary="Whether this process works")
         @open_to(Open.EVERYONE)
@@ -195,6 +199,21 @@ class Supervisor:
             caller: Caller = request.state.caller
             parts = await readiness.parts(list(catalogue.programs.values()))
             return readiness_answer(parts, shown=caller.may(Action.READ, ALL))
+
+        @app.get(
+            "/metrics",
+            tags=["status"],
+            summary="What Prometheus collects",
+            response_class=Response,
+            responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+        )
+        @needs(Action.READ, program=ALL)
+        async def measured() -> Response:
+            programs = list(catalogue.programs.values())
+            parts, seen = await readiness.parts(programs), await readiness.seen()
+            async with self._measuring:
+                text = await asyncio.to_thread(metrics.text, programs, seen, parts)
+            return Response(text, media_type=MEDIA_TYPE)
 
         @app.get("/programs", tags=["status"], summary="The programs and their units")
         @open_to(Open.CALLERS)

@@ -133,6 +133,8 @@ class Readiness:
         parts = list(await asyncio.gather(*(_tried(name, look) for name, look in looks.items())))
         self._ended = asyncio.get_running_loop().time()
         processes = cast("list[Document]", self._told.get("processes", []))
+        if "pid" in self._told:
+            processes.append({"name": "daemon", "pid": self._told["pid"], "health": "ok", "reason": "", "restarts": 0})
         return Seen(parts, processes, cast("Mapping[str, Any]", self._told.get("units", {})))
 
     async def _ask_daemon(self) -> None:

@@ -131,6 +131,11 @@ class CallStore:
         )
         return [_call(row) for row in rows]
 
+    def ended_since(self, moment: int) -> list[Call]:
+        """The calls that had their answer at this moment (microseconds) or later, in that order."""
+        rows = self._database.rows("SELECT * FROM calls WHERE final = 1 AND ended >= ? ORDER BY ended", moment)
+        return [_call(row) for row in rows]
+
     def open_calls(self, program: str, unit: str | None = None) -> int:
         """How many calls wait or run, for limits."""
         rows = self._database.rows(

@@ -215,6 +215,15 @@ def test_health_and_programs(shop: Running) -> None:
     assert shop.get("/programs/nix").status == 404
 
 
+def test_processes_and_units_are_measured(shop: Running) -> None:
+    lines = dict(line.rsplit(" ", 1) for line in shop.get("/metrics").text.splitlines() if not line.startswith("#"))
+    for process in ("daemon", "http", "redis", "engine shop"):
+        assert float(lines[f'ghcm_process_resident_memory_bytes{{process="{process}"}}']) > 1e6, process
+        assert lines[f'ghcm_process_up{{process="{process}"}}'] == "1.0"
+    assert lines['ghcm_task_in_records_total{program="shop",task="sales",unit="watch"}'] == "3.0"
+    assert lines["ghcm_ready"] == "1.0"
+
+
 def test_a_new_program_can_be_called_without_a_restart(shop: Running) -> None:
     before = shop.pid("http")
     path = "/programs/other/units/parity/calls"

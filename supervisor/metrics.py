@@ -1,0 +1,187 @@
+"""What Prometheus is told, put together when it asks: calls, jobs, processes, the store, units of engines and sinks.
+
+Counters of answered calls begin with this process, as Prometheus expects; those of engines with theirs.
+"""
+
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import prometheus_client
+import psutil
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector, CollectorRegistry
+
+from ghcm.runtime.daemon.protocol import Document
+from ghcm.runtime.jobs.store import Store
+from ghcm.runtime.pubsub.envelope import now_us
+from ghcm.spg.ops import To
+from ghcm.supervisor.catalogue import KnownProgram
+from ghcm.supervisor.health import Part, Seen
+
+MEDIA_TYPE = prometheus_client.CONTENT_TYPE_LATEST
+
+_OVERLAP_US = 60_000_000
+"""How much later than its end an answer may come to be seen in the store."""
+
+_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
+
+
+@dataclass(eq=False)
+class Metrics(Collector):
+    """All of them. `text` is asked in one thread at a time."""
+
+    store: Store
+    _begun: int = field(default_factory=now_us)
+    _last: int = 0
+    _counted: dict[str, int] = field(default_factory=dict[str, int])
+    _rows: Counter[tuple[str, str, str]] = field(default_factory=Counter[tuple[str, str, str]])
+    _families: list[Metric] = field(default_factory=list[Metric])
+
+    def __post_init__(self) -> None:
+        registry = self._registry = CollectorRegistry()
+        unit = ("program", "unit")
+        self._answers = prometheus_client.Counter(
+            "ghcm_calls", "Calls that have their answer.", (*unit, "state"), registry=registry
+        )
+        self._seconds = prometheus_client.Histogram(
+            "ghcm_call_seconds", "From a call to its answer.", unit, registry=registry, buckets=_BUCKETS
+        )
+        registry.register(self)
+
+    def collect(self) -> Iterable[Metric]:
+        """What was found at the last look."""
+        return self._families
+
+    def text(self, programs: Iterable[KnownProgram], seen: Seen, parts: Iterable[Part]) -> bytes:
+        """Everything, in the format of Prometheus."""
+        known = list(programs)
+        self._count_answers()
+        self._families = [
+            *_parts(parts),
+            *self._calls(known),
+            *_processes(known, seen),
+            *self._store(),
+            *_units(known, seen.units),
+            self._sinks(known, seen.units),
+        ]
+        return prometheus_client.generate_latest(self._registry)
+
+    def _count_answers(self) -> None:
+        last = self._begun
+        for call in self.store.calls.ended_since(max(self._begun, self._last - _OVERLAP_US)):
+            ended = call.ended or 0
+            last = max(last, ended)
+            if call.id in self._counted:
+                continue
+            self._counted[call.id] = ended
+            self._answers.labels(call.program, call.unit, call.state.value).inc()
+            self._seconds.labels(call.program, call.unit).observe((ended - call.accepted) / 1e6)
+            for name, sink in call.feedback.sinks.items():
+                self._rows[call.program, call.unit, name] += sink.rows
+        self._last = max(last, self._last)
+        self._counted = {id: ended for id, ended in self._counted.items() if ended > self._last - _OVERLAP_US}
+
+    def _calls(self, programs: Iterable[KnownProgram]) -> Iterator[Metric]:
+        waiting = GaugeMetricFamily("ghcm_calls_open", "Calls without an answer.", labels=("program", "unit"))
+        for known in programs:
+            for unit in known.units:
+                waiting.add_metric((known.program.name, unit), self.store.calls.open_calls(known.program.name, unit))
+        yield waiting
+        jobs = GaugeMetricFamily("ghcm_jobs", "Jobs by their state.", labels=("state",))
+        for state, count in Counter(job.state.value for job in self.store.jobs.find()).items():
+            jobs.add_metric((state,), count)
+        yield jobs
+
+    def _store(self) -> Iterator[Metric]:
+        path = self.store.database.path
+        size = GaugeMetricFamily("ghcm_store_bytes", "Files of the store of jobs and calls.", labels=("file",))
+        for file in (path, path.with_name(f"{path.name}-wal")):
+            with suppress(FileNotFoundError):
+                size.add_metric((file.name,), file.stat().st_size)
+        yield size
+        free = shutil.disk_usage(path.parent).free
+        yield GaugeMetricFamily("ghcm_disk_free_bytes", "Room on the disk of the state.", value=free)
+
+    def _sinks(self, programs: Iterable[KnownProgram], units: Mapping[str, Any]) -> Metric:
+        """Rows by program, unit and sink: of streams as their engine counts them, of calls as their answers say."""
+        rows = Counter(self._rows)
+        for known in programs:
+            standing = units.get(known.job.id, {})
+            for unit in known.program.units:
+                tasks = standing.get(unit.name, {}).get("tasks", {})
+                for task in unit.tasks:
+                    if isinstance(task.op, To) and task.id in tasks:
+                        rows[known.program.name, unit.name, task.op.sink] += tasks[task.id]["in"]
+        family = CounterMetricFamily("ghcm_sink_rows", "Rows given to sinks.", labels=("program", "unit", "sink"))
+        for labels, count in rows.items():
+            family.add_metric(labels, count)
+        return family
+
+
+def _parts(parts: Iterable[Part]) -> Iterator[Metric]:
+    ready, each = True, GaugeMetricFamily("ghcm_part_ready", "Parts that are as they should be.", labels=("part",))
+    for part in parts:
+        each.add_metric((part.name,), part.state == "ok")
+        ready &= part.state == "ok" or not part.needed
+    yield each
+    yield GaugeMetricFamily("ghcm_ready", "Whether calls can be served.", value=ready)
+
+
+def _processes(programs: Iterable[KnownProgram], seen: Seen) -> Iterator[Metric]:
+    names = {known.job.id: f"engine {known.program.name}" for known in programs}
+    label = ("process",)
+    up = GaugeMetricFamily("ghcm_process_up", "Processes that are there and answer.", labels=label)
+    restarts = CounterMetricFamily("ghcm_process_restarts", "How often it was started again.", labels=label)
+    memory = GaugeMetricFamily("ghcm_process_resident_memory_bytes", "With what it has started.", labels=label)
+    cpu = CounterMetricFamily("ghcm_process_cpu_seconds", "With what it has started.", labels=label)
+    for process in seen.processes:
+        shown = (names.get(str(process["name"]), str(process["name"])),)
+        up.add_metric(shown, process["health"] == "ok")
+        restarts.add_metric(shown, float(str(process["restarts"])))
+        if (used := _used(process)) is not None:
+            memory.add_metric(shown, used[0])
+            cpu.add_metric(shown, used[1])
+    yield from (up, restarts, memory, cpu)
+
+
+def _used(process: Document) -> tuple[int, float] | None:
+    """Bytes in memory and seconds of processors that a process and those below it have used; None where it is gone."""
+    try:
+        first = psutil.Process(int(str(process["pid"])))
+        below = first.children(recursive=True) if process["name"] != "daemon" else []
+        bytes_, seconds = 0, 0.0
+        for each in (first, *below):
+            bytes_ += each.memory_info().rss
+            seconds += sum(each.cpu_times()[:2])
+    except (psutil.Error, ValueError):
+        return None
+    return bytes_, seconds
+
+
+def _units(programs: Iterable[KnownProgram], units: Mapping[str, Any]) -> Iterator[Metric]:
+    unit, task = ("program", "unit"), ("program", "unit", "task")
+    families = {
+        name: CounterMetricFamily(f"ghcm_task_{name}_records", text, labels=task)
+        for name, text in (("in", "Records taken."), ("out", "Records given on."), ("dead", "Records that failed."))
+    }
+    backlog = GaugeMetricFamily("ghcm_task_backlog", "What waits for a task.", labels=task)
+    watermark = GaugeMetricFamily("ghcm_task_watermark_seconds", "The time that its events have reached.", labels=task)
+    commit = GaugeMetricFamily("ghcm_unit_last_commit_seconds", "When a unit has committed last.", labels=unit)
+    trouble = GaugeMetricFamily("ghcm_unit_trouble", "Whether a unit waits for a sink, disk or server.", labels=unit)
+    for known in programs:
+        for name, standing in units.get(known.job.id, {}).items():
+            labels = (known.program.name, name)
+            trouble.add_metric(labels, bool(standing.get("trouble")))
+            if standing.get("last_commit"):
+                commit.add_metric(labels, standing["last_commit"])
+            for at, counts in standing.get("tasks", {}).items():
+                for each, family in families.items():
+                    family.add_metric((*labels, at), counts[each])
+                backlog.add_metric((*labels, at), counts["backlog"])
+                if counts["watermark"] is not None:
+                    watermark.add_metric((*labels, at), counts["watermark"] / 1e6)
+    yield from (*families.values(), backlog, watermark, commit, trouble)
