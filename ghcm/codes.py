@@ -126,6 +126,8 @@ COMMANDS = (
     _kind(632, "a file of tokens that cannot be read", "Restore it, or create the tokens anew."),
     _kind(633, "a certificate that TLS cannot use", "Give it and its key as files of PEM, without a password."),
     _kind(634, "an address that others reach, without tokens or TLS", "Make a token, and give a certificate."),
+    _kind(635, "settings of an issuer of tokens that are not complete", "Say its issuer, audience and keys in [oidc]."),
+    _kind(636, "an issuer of tokens whose keys cannot be had", "See that [oidc] keys can be read from the server."),
 )
 """Codes 6xx: files, settings and arguments that commands cannot take."""
 

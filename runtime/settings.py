@@ -19,6 +19,7 @@ from pydantic_core import ErrorDetails
 
 from ghcm.errors import GhcmError, sentence, suggest, without_password
 from ghcm.places import Place, place
+from ghcm.runtime.access.admission import Access, Oidc
 from ghcm.runtime.pubsub.kafka_connection import Kafka
 from ghcm.stores import no_place
 
@@ -94,16 +95,6 @@ class Http(BaseModel):
     """Pages of other servers that may ask, as in "https://office.example"; none by default."""
     body_time: Seconds = 30.0
     """How long the body of a request may take to come."""
-
-
-class Access(BaseModel):
-    """`[access]`: who is let in over HTTP."""
-
-    model_config = _STRICT
-    required: bool = False
-    """Whether callers on this machine need a token, too; those from elsewhere always do."""
-    tokens: Path | None = None
-    """The file of tokens; None: in the state directory."""
 
 
 class Spark(BaseModel):
@@ -186,6 +177,7 @@ class Settings(BaseModel):
     """How long a server that is away is waited for."""
     http: Http = Http()
     access: Access = Access()
+    oidc: Oidc = Oidc()
     spark: Spark = Spark()
     s3: S3 = S3()
     limits: Limits = Limits()

@@ -35,7 +35,9 @@ from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.settings import Settings
 from ghcm.supervisor import call_routes, chart_routes, documents, problems, sink_routes
 from ghcm.supervisor.access.identity import Identity
+from ghcm.supervisor.access.issuer import issuer_of
 from ghcm.supervisor.access.needs import UNKNOWN_CALLER, Open, ask_at_each_route, needs, open_to
+from ghcm.supervisor.access.sessions import Sessions, key_in
 from ghcm.supervisor.call_service import CallService
 from ghcm.supervisor.catalogue import Catalogue, Reader
 from ghcm.supervisor.charts.renderer import ChartRenderer
@@ -99,7 +101,13 @@ class Supervisor:
     def __post_init__(self) -> None:
         tokens = TokenFile(self.settings.tokens_at(self.state.path))
         self._audit = AuditLog(self.state.audit)
-        self._identity = Identity(tokens, self.elsewhere or self.settings.access.required, self._audit)
+        self._identity = Identity(
+            tokens,
+            self.elsewhere or self.settings.access.required,
+            self._audit,
+            Sessions(key_in(self.state.session_key), tokens),
+            issuer_of(self.settings.oidc),
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
@@ -175,6 +183,7 @@ class Supervisor:
         sink_routes.add(app, shown, self.settings.limits.rows)
         chart_routes.add(app, shown, self._renderer, self.settings.limits.rows)
         _add_page(app, shown)
+        self._identity.add(app)
         ask_at_each_route(app, self._audit)
         return app
 
@@ -295,9 +304,14 @@ def _add_page(app: FastAPI, shown: Shown) -> None:
         shown.program(program)
         return _file(request, "watch.html")
 
+    @app.get("/sign-in", include_in_schema=False)
+    @open_to(Open.EVERYONE)
+    async def sign_in(request: Request) -> Response:
+        return _file(request, "sign-in.html")
+
     @app.get("/watch/{name}", include_in_schema=False)
     @open_to(Open.EVERYONE)
-    async def part(name: Literal["watch.js", "watch.css", "icon.svg"], request: Request) -> Response:
+    async def part(name: Literal["watch.js", "watch.css", "sign-in.js", "icon.svg"], request: Request) -> Response:
         return _file(request, name)
 
 

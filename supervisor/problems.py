@@ -21,7 +21,18 @@ version of a sink that has been replaced, an id that is no call's or another cal
 """
 
 _AWAY = frozenset(
-    ("GHCM-632", "GHCM-720", "GHCM-721", "GHCM-730", "GHCM-731", "GHCM-739", "GHCM-740", "GHCM-748", "GHCM-754")
+    (
+        "GHCM-632",
+        "GHCM-636",
+        "GHCM-720",
+        "GHCM-721",
+        "GHCM-730",
+        "GHCM-731",
+        "GHCM-739",
+        "GHCM-740",
+        "GHCM-748",
+        "GHCM-754",
+    )
 )
 """A server, disk, store or program that cannot be used just now: the same call may do later."""
 

@@ -20,7 +20,7 @@ def refuse_exposed(listener: socket.socket, settings: Settings, state: Path) -> 
         return
     now, tokens = time.time(), TokenFile(settings.tokens_at(state)).all().values()
     lacks: list[tuple[str, str]] = []
-    if not any(token.state(now) == "valid" for token in tokens):
+    if not settings.oidc.issuer and not any(token.state(now) == "valid" for token in tokens):
         lacks.append(("tokens", "make one: ghcm token create NAME --scope read:*,call:*."))
     if not secured:
         lacks.append(("TLS", "give a certificate: --certificate FILE --key FILE, or [http] certificate and key."))

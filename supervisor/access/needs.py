@@ -7,8 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from fastapi import FastAPI
+from starlette.datastructures import Headers
+from starlette.responses import RedirectResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -54,7 +57,7 @@ class Need:
             case Open.EVERYONE:
                 return True
             case Open.CALLERS:
-                return caller != ANYONE
+                return bool(caller.scopes)
             case Open.OF_PROGRAM:
                 return caller.sees(program)
             case None:
@@ -131,6 +134,12 @@ def _asking(app: ASGIApp, need: Need, audit: AuditLog) -> ASGIApp:
             await app(scope, receive, _noting(send, scope, need, audit) if need.changes else send)
             return
         audit.refused(caller=str(caller), origin=origin_of(scope), method=scope["method"], path=scope["path"][:200])
+        if caller == ANYONE and _is_person(scope):
+            wanted = quote(
+                scope["path"] + ("?" + scope["query_string"].decode("latin-1") if scope["query_string"] else "")
+            )
+            await RedirectResponse(f"/sign-in?next={wanted}", 303)(scope, receive, send)
+            return
         if caller == ANYONE:
             hint = "send it as Authorization: Bearer …; ghcm token create makes one."
             raise Problem(401, "GHCM-350", f'"{scope["path"]}" needs a token', hint=hint)
@@ -138,6 +147,11 @@ def _asking(app: ASGIApp, need: Need, audit: AuditLog) -> ASGIApp:
         raise Problem(403, "GHCM-351", message, hint=f"take a token with the scope {need.shown(place)}.")
 
     return asked
+
+
+def _is_person(scope: Scope) -> bool:
+    """Whether a browser asks for a page, and no program for data."""
+    return scope["method"] == "GET" and "text/html" in Headers(scope=scope).get("accept", "")
 
 
 def _noting(send: Send, scope: Scope, need: Need, audit: AuditLog) -> Send:

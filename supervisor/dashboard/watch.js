@@ -346,6 +346,10 @@ function tell(sinks) {
 }
 
 function miss(error) {
+  if (error.status === 401) {
+    location.assign("/sign-in?next=" + encodeURIComponent(location.pathname));
+    return;
+  }
   state.misses += 1;
   const gone = error.status === 404;
   byId("status").className = "status lost";
