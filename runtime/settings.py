@@ -155,6 +155,16 @@ class Restarts(BaseModel):
     """How long a process may say nothing before it is killed and started again."""
 
 
+class Log(BaseModel):
+    """`[log]`: what the processes write."""
+
+    model_config = _STRICT
+    format: Literal["text", "json"] = "text"
+    """`json`: an object a line, with the ids of the call and the trace that it is about."""
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    """From where on; `debug` has a line for each call that went well."""
+
+
 class Settings(BaseModel):
     """All settings with their defaults. Paths are relative to the working directory."""
 
@@ -182,6 +192,7 @@ class Settings(BaseModel):
     s3: S3 = S3()
     limits: Limits = Limits()
     restarts: Restarts = Restarts()
+    log: Log = Log()
 
     def snapshots_at(self, state: Path) -> Place:
         """Where the snapshots of jobs are whose state is there."""

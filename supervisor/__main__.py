@@ -1,12 +1,12 @@
 """`python -m ghcm.supervisor`: the HTTP process. The daemon starts it with a socket that is already bound."""
 
 import argparse
-import logging
 import socket
 from pathlib import Path
 
 from ghcm.runtime.daemon.control import is_loopback, listen
 from ghcm.runtime.daemon.state import StateDirectory
+from ghcm.runtime.logs import start_logging
 from ghcm.runtime.settings import load_settings
 from ghcm.supervisor.app import Supervisor
 from ghcm.supervisor.server import server
@@ -20,8 +20,8 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000)
     arguments = parser.parse_args()
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     settings = load_settings({"state": arguments.state})
+    start_logging(settings.log)
     listener = listen(arguments.host, arguments.port) if arguments.fd is None else socket.socket(fileno=arguments.fd)
     elsewhere, beats = not is_loopback(listener), arguments.fd is not None
     state = StateDirectory(arguments.state)

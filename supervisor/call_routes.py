@@ -14,6 +14,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 
 from ghcm.runtime.access.scopes import Action
 from ghcm.runtime.jobs.calls import Call
+from ghcm.runtime.logs import trace_of
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.supervisor import call_rows, chart_routes, documents, problems
 from ghcm.supervisor.access.needs import needs
@@ -103,7 +104,8 @@ def add_unit(app: FastAPI, calls: Calls, unit: KnownUnit) -> None:
         values: dict[str, object] = parameters.model_dump(by_alias=True)
         job = calls.catalogue.programs[unit.program].job.id
         id = None if idempotency_key is None else call_id(caller_of(request), idempotency_key)
-        call, _ = await calls.service.take(unit, values, id=id, seconds=deadline, job=job)
+        trace = trace_of(request.headers.get("traceparent", ""))
+        call, _ = await calls.service.take(unit, values, id=id, seconds=deadline, job=job, trace=trace)
         return await calls.answer(call, wait)
 
     # The model is known only now, so it cannot stand in the annotation above.

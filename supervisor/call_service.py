@@ -16,6 +16,7 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.calls import Call
 from ghcm.runtime.jobs.database import Busy
 from ghcm.runtime.jobs.store import JobState, Store
+from ghcm.runtime.logs import about
 from ghcm.runtime.pubsub.cache import AsyncMessageCache, Inbox, Topic
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, failure, new_id, now_us
 from ghcm.runtime.settings import Settings
@@ -61,10 +62,18 @@ class CallService:
     _next_sync: asyncio.Task[None] | None = None
 
     async def take(
-        self, unit: KnownUnit, parameters: Mapping[str, object], *, id: str | None, seconds: float | None, job: str
+        self,
+        unit: KnownUnit,
+        parameters: Mapping[str, object],
+        *,
+        id: str | None,
+        seconds: float | None,
+        job: str,
+        trace: str = "",
     ) -> tuple[Call, bool]:
         """Accept a call of a program that runs as this job and send it; the call, and whether it is new. An id that was
-        used is that call. GhcmError for a new one where the job is being stopped, or has been.
+        used is that call. GhcmError for a new one where the job is being stopped, or has been. `trace` is the id of the
+        trace that it belongs to.
         """
         instruction = Instruction(
             id=id or new_id(),
@@ -73,6 +82,7 @@ class CallService:
             parameters=parameters,
             reply=self.inbox.address,
             deadline=now_us() + int(self._seconds(unit, seconds) * 1_000_000),
+            trace=trace,
             publisher="supervisor",
         )
         try:  # at once, since a way through a thread and back takes longer than the work
@@ -81,7 +91,9 @@ class CallService:
             due = time.monotonic() + _BUSY_SECONDS
             call, new = await self._in_thread(lambda: self._accept_by(due, instruction, job))
         if new:
-            await self._send(unit, instruction)
+            with about(instruction):
+                log.debug('call "%s" of "%s.%s": accepted', instruction.id, unit.program, unit.unit.name)
+                await self._send(unit, instruction)
         return call, new
 
     async def wait(self, id: str, seconds: float) -> Call:

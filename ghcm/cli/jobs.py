@@ -1,6 +1,5 @@
 """Commands on the daemon and its jobs: `ghcm supervise`, `submit`, `diff`, `ps`, `logs` and `stop`."""
 
-import logging
 import tempfile
 import time
 from collections.abc import Mapping
@@ -48,12 +47,13 @@ def supervise(  # noqa: PLR0913, PLR0917 - the options of a daemon, by name
 ) -> None:
     """Start the daemon and stay with it until Ctrl-C."""
     from ghcm.runtime.daemon.daemon import run
+    from ghcm.runtime.logs import start_logging
     from ghcm.runtime.settings import load_settings
 
     http = {"host": host, "port": port, "certificate": certificate, "key": key}
     given = {"state": state, "redis": redis, "profile": profile, "trusted": trusted, "http": http}
     settings = load_settings(given).served()
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    start_logging(settings.log)
 
     def ready(status: dict[str, object]) -> None:
         if json:

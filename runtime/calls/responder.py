@@ -22,6 +22,7 @@ from ghcm.runtime.engine.scheduler import Timer
 from ghcm.runtime.engine.services import Services, plain
 from ghcm.runtime.engine.unit_failure import unit_failure
 from ghcm.runtime.jobs.calls import CallStore
+from ghcm.runtime.logs import log_end
 from ghcm.runtime.pubsub.cache import Delivery, MessageCache
 from ghcm.runtime.pubsub.connections import topic_of
 from ghcm.runtime.pubsub.envelope import Failed, Feedback, State, failure, now_us
@@ -230,6 +231,7 @@ class Responder:
         if self._calls is not None:
             feedback = self._calls.finish(instruction.id, feedback)
         delivery.acknowledge(feedback)
+        log_end(_log, instruction, feedback.state)
         return feedback
 
 

@@ -1,13 +1,13 @@
 """`python -m ghcm.runtime.daemon`: the daemon as a process, for who has no command line installed."""
 
 import argparse
-import logging
 import sys
 from pathlib import Path
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.daemon import run
 from ghcm.runtime.daemon.protocol import Document, encode, error_document
+from ghcm.runtime.logs import start_logging
 from ghcm.runtime.settings import load_settings
 
 
@@ -26,10 +26,10 @@ def main() -> None:
         "--spare", dest="standby", action="store_true", help="start an engine before there is a job for it"
     )
     arguments = parser.parse_args()
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
         http = {"host": arguments.host, "port": arguments.port}
         settings = load_settings({"state": arguments.state, "redis": arguments.redis, "http": http})
+        start_logging(settings.log)
         run(settings.served(), _announce, standby=arguments.standby)
     except GhcmError as error:
         _announce(error_document(error))

@@ -52,6 +52,7 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.data.columns import columns_of
 from ghcm.runtime.jobs.store import Store, open_store
+from ghcm.runtime.logs import start_logging
 from ghcm.runtime.parent_death import end_with_parent
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.settings import load_settings
@@ -99,6 +100,7 @@ class _Process:
         """Run the engine until it is done, failed or asked to stop; the exit code."""
         options = self._arguments
         settings = load_settings()
+        start_logging(settings.log)
         store = open_store(options.state / "jobs.sqlite", settings.limits.attempts)
         job = store.jobs.get(options.job)
         bundle = Bundle.open(options.bundle if job is None else job.bundle)
@@ -286,7 +288,6 @@ def _arguments(words: list[str]) -> argparse.Namespace:
 
 def main(words: list[str]) -> int:
     """Run as a process; the exit code."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     process = _Process(_arguments(words))
     end_with_parent()
     sys.setswitchinterval(_SWITCH_S)

@@ -24,6 +24,7 @@ from typing import cast
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.store import open_store
+from ghcm.runtime.logs import start_logging
 from ghcm.runtime.parent_death import end_with_parent
 from ghcm.runtime.settings import load_settings
 from ghcm.runtime.spark.driver import Driver
@@ -36,7 +37,6 @@ _output = Lock()
 
 def main(words: list[str]) -> int:
     """Run as a process; the exit code."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     logging.getLogger("py4j").setLevel(logging.ERROR)
     options = _arguments(words)
     requests: SimpleQueue[dict[str, object]] = SimpleQueue()
@@ -58,6 +58,7 @@ def main(words: list[str]) -> int:
 
 def _serve(options: argparse.Namespace, requests: SimpleQueue[dict[str, object]], beats: SimpleQueue[None]) -> int:
     settings = load_settings()
+    start_logging(settings.log)
     store = open_store(options.state / "jobs.sqlite", settings.limits.attempts)
     driver = Driver(options.state, settings.redis_url, store, settings, _tell)
     driver.on_gone = lambda: requests.put({"op": "gone"})

@@ -16,6 +16,7 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.calls.ordering import SerialQueue, serialized_with
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.jobs.store import Store
+from ghcm.runtime.logs import about
 from ghcm.runtime.pubsub.cache import Delivery, MessageCache
 from ghcm.runtime.pubsub.connections import Connections, topic_of
 from ghcm.runtime.pubsub.envelope import Unacceptable
@@ -229,7 +230,8 @@ class Driver:
         try:
             held = self._take_slots(id)
             self._tell("call", {"id": id, "unit": execution.instruction.unit, "state": "running"})
-            execution.run(held[0])
+            with about(execution.instruction):
+                execution.run(held[0])
         except Unacceptable as error:
             execution.delivery.refuse(error)
         except GhcmError as error:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.calls import CallStore, Start
+from ghcm.runtime.logs import log_end
 from ghcm.runtime.pubsub.cache import Delivery, MessageCache
 from ghcm.runtime.pubsub.connections import Connections, topic_of
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, SinkVersion, State, failure, now_us
@@ -92,7 +93,9 @@ class Execution:
                     log.info('call "%s" was broken off', self.instruction.id)
                     return
                 self.services.connections.sync()
-                self.delivery.acknowledge(self.services.calls.finish(self.instruction.id, outcome))
+                feedback = self.services.calls.finish(self.instruction.id, outcome)
+                self.delivery.acknowledge(feedback)
+                log_end(log, self.instruction, feedback.state)
 
     def look(self) -> None:
         """Tell how far the run is, or stop it where its answer is there already. Called by the driver now and then."""

@@ -1,5 +1,6 @@
 """The Supervisor over HTTP: typed calls, their states and data, and what it says to requests that are wrong."""
 
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -62,7 +63,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     (folder / "shop.istream").write_text(PROGRAM)
     (folder / "other.istream").write_text(OTHER)
     (folder / "sales.csv").write_text(SALES)
-    with running(folder) as daemon:
+    with running(folder, GHCM_LOG_FORMAT="json", GHCM_LOG_LEVEL="debug") as daemon:
         job = daemon.submit("shop.istream")
         until(lambda: daemon.job(job)["inputs_done"], "the sales to be read")
         yield daemon
@@ -222,6 +223,21 @@ def test_processes_and_units_are_measured(shop: Running) -> None:
         assert lines[f'ghcm_process_up{{process="{process}"}}'] == "1.0"
     assert lines['ghcm_task_in_records_total{program="shop",task="sales",unit="watch"}'] == "3.0"
     assert lines["ghcm_ready"] == "1.0"
+
+
+def test_a_call_is_found_in_the_logs_by_its_trace(shop: Running) -> None:
+    trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+    called = shop.post(f"{TOTAL}?wait=60", {"item": "tea"}, traceparent=f"00-{trace}-00f067aa0ba902b7-01").json
+    assert shop.post(f"{TOTAL}?wait=60", {"item": "tea"}, traceparent="00-x-y-01").json["state"] == "done"
+    [engine] = [each["job"] for each in shop.get("/programs").json if each["name"] == "shop"]
+
+    def said(process: str) -> list[str]:
+        lines = map(json.loads, (shop.state.logs / f"{process}.log").read_text().splitlines())
+        about = {"program": "shop", "unit": "total", "call": called["id"], "trace": trace}
+        return [line["message"].rpartition(" ")[2] for line in lines if about.items() <= line.items()]
+
+    until(lambda: said(engine), "the engine to tell the end")
+    assert (said("http"), said(engine)) == (["accepted"], ["done"])
 
 
 def test_a_new_program_can_be_called_without_a_restart(shop: Running) -> None:
