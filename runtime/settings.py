@@ -284,7 +284,7 @@ def load_settings(
 
 def _refuse_password(redis: object) -> None:
     """GhcmError for an argument with a password, which everybody on this machine can read."""
-    if isinstance(redis, str) and "@" in redis and redis != without_password(redis):
+    if isinstance(redis, str) and re.search(r"//[^/]*:[^/]*@|[?&]password=", redis):
         raise GhcmError(
             "a password in an argument is read by everybody on this machine",
             code="GHCM-621",

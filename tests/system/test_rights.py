@@ -164,19 +164,9 @@ def test_a_password_is_in_no_argument_answer_or_log(daemon: Running) -> None:
 
 
 def test_a_password_in_an_argument_is_refused(open_folder: Path) -> None:
-    for command in (("supervise",), ("run", "guarded.istream")):
-        done = ghcm(*command, "--redis", f"redis://me:{PASSWORD}@localhost:1/0", cwd=open_folder)
-        assert done.returncode == 2
-        assert PASSWORD not in done.stdout + done.stderr
-        assert "redis://localhost:1/0" in done.stderr and "--redis file:PATH" in done.stderr
-
-
-def test_a_file_that_should_have_the_url_and_has_not_is_told(open_folder: Path) -> None:
-    (open_folder / "wrong.url").write_text(f"http://me:{PASSWORD}@localhost\n")
-    for file, said in (("wrong.url", 'expected "embedded"'), ("missing.url", "cannot be read")):
-        done = ghcm("supervise", cwd=open_folder, GHCM_REDIS=f"file:{file}")
-        assert done.returncode == 2 and said in done.stderr
-        assert PASSWORD not in done.stderr
+    done = ghcm("supervise", "--redis", f"redis://me:{PASSWORD}@localhost:1/0", cwd=open_folder)
+    assert done.returncode == 2 and "--redis file:PATH" in done.stderr
+    assert PASSWORD not in done.stdout + done.stderr
 
 
 def test_spark_takes_nothing_from_who_does_not_know_its_secret(daemon: Running) -> None:

@@ -146,3 +146,25 @@ def test_an_endpoint_with_a_password_is_no_endpoint(tmp_path: Path) -> None:
     with pytest.raises(GhcmError, match=r"s3.endpoint in") as error:
         load_settings(directory=tmp_path, environment={})
     assert "secret" not in str(error.value)
+
+
+def test_a_folder_that_is_made_private_is_closed_to_others_whatever_it_was(tmp_path: Path) -> None:
+    folder = tmp_path / "state"
+    folder.mkdir(mode=0o755)
+    (tmp_path / "link").symlink_to(folder)
+    for path in (folder, tmp_path / "link", tmp_path / "new"):
+        places.make_private(path)
+        assert path.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can make what belongs to another")
+def test_a_folder_of_another_is_refused_and_one_that_his_link_leads_to_is_not_touched(tmp_path: Path) -> None:
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    ours.mkdir(mode=0o755)
+    theirs.mkdir()
+    (tmp_path / "link").symlink_to(ours)
+    for path in (theirs, tmp_path / "link"):
+        os.chown(path, 65534, 65534, follow_symlinks=False)
+        with pytest.raises(GhcmError, match="belongs to someone else"):
+            places.make_private(path)
+    assert ours.stat().st_mode & 0o777 == 0o755

@@ -118,3 +118,23 @@ def test_a_profile_stands_for_services_that_run(tmp_path: Path) -> None:
     given = {"profile": "services", "redis": "redis://a:1/0", "kafka": {"bootstrap": "b:2"}}
     named = load_settings(given, environment={})
     assert named.served() is named
+
+
+@pytest.mark.parametrize("url", ["redis://me:s3cret@host:1/0", "redis://:s3cret@host", "redis://host?password=s3cret"])
+def test_a_password_is_taken_from_a_file_or_the_environment_and_from_no_argument(url: str, tmp_path: Path) -> None:
+    (tmp_path / "redis.url").write_text(f"{url}\n")
+    for redis in (url, f"file:{tmp_path}/redis.url"):
+        assert load_settings(directory=tmp_path, environment={"GHCM_REDIS": redis}).redis == url
+    assert load_settings({"redis": f"file:{tmp_path}/redis.url"}, directory=tmp_path, environment={}).redis == url
+    with pytest.raises(GhcmError, match="read by everybody on this machine") as error:
+        load_settings({"redis": url}, directory=tmp_path, environment={})
+    assert "s3cret" not in str(error.value) and "file:PATH" in error.value.hint
+    assert load_settings({"redis": "redis://me@host:1/0"}, directory=tmp_path, environment={}).redis_url is not None
+
+
+def test_a_file_without_a_url_is_told_without_what_is_in_it(tmp_path: Path) -> None:
+    (tmp_path / "redis.url").write_text("http://me:s3cret@host")
+    for file, said in (("redis.url", 'expected "embedded"'), ("missing.url", "cannot be read: .*No such file")):
+        with pytest.raises(GhcmError, match=said) as error:
+            load_settings(directory=tmp_path, environment={"GHCM_REDIS": f"file:{tmp_path}/{file}"})
+        assert "s3cret" not in str(error.value)
