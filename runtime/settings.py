@@ -20,6 +20,7 @@ from pydantic_core import ErrorDetails
 from ghcm.errors import GhcmError, sentence, suggest, without_password
 from ghcm.places import Place, place
 from ghcm.runtime.access.admission import Access, Oidc
+from ghcm.runtime.durations import Seconds, seconds
 from ghcm.runtime.pubsub.kafka_connection import Kafka
 from ghcm.stores import no_place
 
@@ -32,18 +33,6 @@ REDIS = "GHCM_REDIS"
 """The variable that tells a process its Redis. Arguments, and so the password in one, are read by all on a machine."""
 
 _SECRET = {("kafka",), ("kafka", "password"), ("kafka", "key_password")}
-
-_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-
-
-def _seconds(value: object) -> object:
-    """`"500ms"`, `"10s"`, `"2m"` or a number of seconds."""
-    if not isinstance(value, str):
-        return value
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d)?\s*", value)
-    if found is None:
-        raise ValueError('expected a duration such as "10s", "500ms" or "2m"')
-    return float(found[1]) * _UNITS[found[2] or "s"]
 
 
 def _redis(value: object) -> object:
@@ -72,8 +61,6 @@ def _listed(value: object) -> object:
 
 
 _Origin = Annotated[str, Field(pattern="^https?://[^/@]+$")]
-
-Seconds = Annotated[float, BeforeValidator(_seconds), Field(gt=0)]
 
 _STRICT = ConfigDict(extra="forbid", frozen=True)
 
@@ -135,7 +122,7 @@ class Limits(BaseModel):
     """The longest time that a caller may give a call."""
     attempts: Annotated[int, Field(gt=0)] = 3
     """How often a call is begun whose process ends each time before it has an answer; then it fails."""
-    grace: Annotated[float, BeforeValidator(_seconds), Field(ge=0)] = 30.0
+    grace: Annotated[float, BeforeValidator(seconds), Field(ge=0)] = 30.0
     """How long calls that were accepted may take when their program is stopped."""
 
 
@@ -165,6 +152,24 @@ class Log(BaseModel):
     """From where on; `debug` has a line for each call that went well."""
 
 
+class Keep(BaseModel):
+    """`[keep]`: how long what is over stays."""
+
+    model_config = _STRICT
+    calls: Seconds = 24 * 3600.0
+    """Calls that have their answer."""
+    answers: Annotated[float, BeforeValidator(seconds), Field(ge=1)] = 600.0
+    """The rows of replies, those of calls in Redis, and versions there that were replaced."""
+    jobs: Seconds = 30 * 24 * 3600.0
+    """Jobs that have ended, with their bundles, snapshots and logs; what is needed to resume a program always stays."""
+    letters: Seconds = 30 * 24 * 3600.0
+    """Dead letters of programs that run no more, from the last of them."""
+    log_bytes: Annotated[int, Field(ge=1000)] = 10_000_000
+    """The size from which a log is begun anew; the one before it stays beside it."""
+    snapshots: Annotated[int, Field(ge=1)] = 2
+    """Snapshots of each unit."""
+
+
 class Settings(BaseModel):
     """All settings with their defaults. Paths are relative to the working directory."""
 
@@ -191,6 +196,7 @@ class Settings(BaseModel):
     spark: Spark = Spark()
     s3: S3 = S3()
     limits: Limits = Limits()
+    keep: Keep = Keep()
     restarts: Restarts = Restarts()
     log: Log = Log()
 

@@ -18,8 +18,8 @@ from ghcm import types
 from ghcm.errors import listed, suggest
 from ghcm.runtime.data.columns import rows_of
 from ghcm.runtime.data.columns import series as series_of
+from ghcm.runtime.durations import Seconds
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.runtime.settings import Seconds
 from ghcm.runtime.sinks.backend import Commit, SinkSnapshot
 from ghcm.runtime.sinks.sink import is_readable, view
 from ghcm.spg.connectors import unreadable

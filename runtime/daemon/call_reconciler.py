@@ -25,7 +25,6 @@ log = logging.getLogger("ghcm.daemon")
 _SWEEP_SECONDS = 0.5
 _SWEEPS_FOR_OVERDUE = 10
 _FORGOTTEN_US = 30 * 1_000_000
-_KEEP_US = 24 * 3600 * 1_000_000
 
 T = TypeVar("T")
 
@@ -41,7 +40,8 @@ class Settled:
 @dataclass(eq=False, slots=True)
 class CallReconciler:
     """`programs` gives the programs that have a job; `present` one of them as it is at this moment, None while it
-    changes, from any thread; `timeout` is the seconds that a call without a deadline has. Blocking work happens in one
+    changes, from any thread; `timeout` is the seconds that a call without a deadline has, `kept` those that
+    answered ones stay. Blocking work happens in one
     thread of its own.
     """
 
@@ -50,6 +50,7 @@ class CallReconciler:
     programs: Callable[[], Iterable[Program]]
     present: Callable[[str], Program | None]
     timeout: float
+    kept: float = 24 * 3600.0
     _sweeps: int = 0
     _sent_again: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict[tuple[str, str], tuple[str, int]])
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "ghcm-calls"))
@@ -77,7 +78,8 @@ class CallReconciler:
                     await loop.run_in_executor(self._thread, self._send_unanswered, list(self.programs()), died)
                 if loop.time() >= forget:
                     forget = loop.time() + 600
-                    await loop.run_in_executor(self._thread, self.store.calls.forget, now_us() - _KEEP_US)
+                    before = now_us() - int(self.kept * 1e6)
+                    await loop.run_in_executor(self._thread, self.store.calls.forget, before)
             except GhcmError as error:  # the cache or the store is away; what was not done is done in the next round
                 log.warning("calls are not looked after just now: %s", error)
                 await asyncio.sleep(1)

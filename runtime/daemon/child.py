@@ -26,7 +26,6 @@ from ghcm.runtime.settings import Restarts
 
 log = logging.getLogger("ghcm.daemon")
 
-_LOG_BYTES = 10_000_000
 _BEAT_SECONDS = 1.0
 _NOTICED = 3
 """Questions without an answer after which a process counts as silent."""
@@ -312,8 +311,6 @@ class Child:
 async def spawn(command: Command, *, reports: bool) -> asyncio.subprocess.Process:
     """Start a process that ends with this one. `reports`: its standard output is for us, not for the log."""
     command.log.parent.mkdir(parents=True, exist_ok=True)
-    if command.log.exists() and command.log.stat().st_size > _LOG_BYTES:
-        command.log.replace(command.log.with_suffix(".log.1"))
     with open(command.log, "ab", opener=private_opener) as output:
         return await asyncio.create_subprocess_exec(
             *ending_with_parent(command.arguments),

@@ -76,6 +76,7 @@ class Daemon:
             jobs.resume()
             renewing = partial(leases.keep, jobs.leased, jobs.lease_is_lost)
             tasks.append(asyncio.create_task(keep("the care for leases", renewing), name="leases"))
+            tasks.append(asyncio.create_task(keep("housekeeping", jobs.housekeeping.run), name="housekeeping"))
             await self.stopping.wait()
         finally:
             log.info("stopping")

@@ -14,6 +14,7 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.daemon.call_reconciler import CallReconciler, Settled
 from ghcm.runtime.daemon.child import Phase
+from ghcm.runtime.daemon.housekeeping import Housekeeping
 from ghcm.runtime.daemon.job_runner import REQUESTED, JobRunner, JobServices, Stop
 from ghcm.runtime.daemon.locks import AppendLocks, Leases, owner_of
 from ghcm.runtime.daemon.processes import Processes
@@ -63,7 +64,8 @@ class Jobs:
         private, state = self.settings.embedded, self.state
         redis = embedded_url(state.redis) if private else self.settings.redis
         connections = Connections(Path.cwd(), redis, self.settings.kafka, self.settings.patience)
-        self.calls = CallReconciler(self.store, connections, self.programs, self.present, self.settings.call_timeout)
+        times = self.settings.call_timeout, self.settings.keep.calls
+        self.calls = CallReconciler(self.store, connections, self.programs, self.present, *times)
         lost, broken = self.calls.send_again, self.spark_is_broken
         self.processes = Processes(
             self.settings, state, redis, self.listener, tell=self.tell, calls_may_be_lost=lost, spark_is_broken=broken
@@ -72,6 +74,10 @@ class Jobs:
         self._append_locks = AppendLocks(state.path)
         self._snapshots = self.settings.snapshots_at(state.path)
         self._trusted = None if self.settings.trusted is None else read_trusted(self.settings.trusted)
+        earlier = EarlierJobs(state, self.store, self._snapshots)
+        self.housekeeping = Housekeeping(
+            self.settings.keep, state, self.store, self._snapshots, earlier.may_have_written
+        )
 
     async def submit(
         self, path: Path, base: Path, again: Again = Again.UNSAID, *, beside: bool = False

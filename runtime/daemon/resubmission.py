@@ -109,6 +109,13 @@ class EarlierJobs:
             case _:
                 assert_never(again)
 
+    def may_have_written(self, job: Job) -> bool:
+        """As `_has_written`; also of a job whose bundle cannot be read."""
+        try:
+            return self._has_written(job, Bundle.open(Path(job.bundle)).program)
+        except GhcmError:
+            return True
+
     def _has_written(self, job: Job, program: Program) -> bool:
         """Whether the job may have committed anything: streams do so with snapshots, batches in calls that ran."""
         kept = self.snapshots / job.id

@@ -84,6 +84,7 @@ class Services:
     piece: int = FIRST_PIECE
     sync_calls: Callable[[], None] = lambda: None
     """Brings to disk what `accept` has noted."""
+    kept_snapshots: int = 2
     _code: dict[str, Mapping[str, TaskCode]] = field(default_factory=dict[str, Mapping[str, TaskCode]])
 
     @property

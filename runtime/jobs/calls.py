@@ -261,8 +261,12 @@ class CallStore:
         self._database.sync()
 
     def forget(self, ended_before: int) -> int:
-        """Remove answered calls that ended before this moment; how many."""
-        return self._database.change("DELETE FROM calls WHERE final = 1 AND ended < ?", ended_before)
+        """Remove answered calls that ended before this moment; how many. The call by which a batch unit of a job has
+        started stays as long as the job, lest it starts once more.
+        """
+        own = "SELECT 1 FROM jobs WHERE calls.id = jobs.id || '.' || calls.unit"
+        statement = f"DELETE FROM calls WHERE final = 1 AND ended < ? AND NOT EXISTS ({own})"
+        return self._database.change(statement, ended_before)
 
     def _accepted(self, connection: sqlite3.Connection, instruction: Instruction) -> Call:
         """The call of this instruction as it stands, noted where it is new, within a transaction."""

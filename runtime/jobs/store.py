@@ -113,6 +113,10 @@ class JobStore:
             raise GhcmError(f'there is no job "{id}"', code="GHCM-744", hint="list the jobs with ghcm ps")
         return job
 
+    def forget(self, id: str) -> None:
+        """Remove a job that is over."""
+        self._database.change("DELETE FROM jobs WHERE id = ? AND state IN ('done', 'failed', 'stopped')", id)
+
     def find(self, program: str | None = None, *, over: bool = True) -> list[Job]:
         """The jobs, newest first; without those that are over if `over` is False."""
         rows = self._database.rows(

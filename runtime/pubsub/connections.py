@@ -34,7 +34,7 @@ _NEVER = threading.Event()
 class Connections:
     """`base` is the directory that relative paths start from; `url` the Redis (`unix:///path`, `redis://host:port/db`);
     without one there are no calls and no sinks on Redis. `kafka`, if it has brokers, serves caches that are logs; `sql`
-    has the URLs of databases by their names.
+    has the URLs of databases by their names; `kept_s` is how long rows of answers stay.
     """
 
     base: Path
@@ -42,6 +42,7 @@ class Connections:
     kafka: Kafka = Kafka()
     patience: float = PATIENCE
     sql: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    kept_s: float = 600.0
     _client: Redis | None = field(default=None, repr=False)
     _async_client: AsyncRedis | None = field(default=None, repr=False)
     _databases: dict[str, Database] = field(default_factory=dict[str, Database], repr=False)

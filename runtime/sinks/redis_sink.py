@@ -3,10 +3,10 @@
 ::
 
     upsert    <prefix>                       hash of the rows
-    replace   <prefix>:<version>             hash of the rows of a version; what was replaced expires after ten minutes
+    replace   <prefix>:<version>             hash of the rows of a version; what was replaced expires in a while
               <prefix>:@latest               the version that readers see
     both      <prefix>:@versions             hash: version -> {"rows", "time"}
-              <prefix>:@call:<id>            hash of the rows of a batch call, for ten minutes
+              <prefix>:@call:<id>            hash of the rows of a batch call, for a while
     staging   <prefix>:@open:<id>            hash of the rows that are being written
               <prefix>:@staging:<version>    hash of the rows that are prepared (upsert, and all forms)
               <prefix>:@prepared             hash: version -> {"rows", "writer"}
@@ -41,7 +41,6 @@ from ghcm.tables.redis_forms import SHRINK, Form
 
 _CHUNK = 1000
 _OPEN_SECONDS = 3600
-_KEPT_SECONDS = 600
 
 
 class RedisWriter:
@@ -93,11 +92,12 @@ class RedisWriter:
             self._form.shown.publish(self._connections.run, self._prefix, version, record, [commit.rows])
             return commit
         if self._mode is Mode.REPLACE:
-            self._script(COMMIT_REPLACE, version, record, _KEPT_SECONDS)
+            self._script(COMMIT_REPLACE, version, record, round(self._connections.kept_s))
             return commit
         cursor = "0"
         while True:
-            reply = self._script(COMMIT_UPSERT, version, record, self._call or "", _KEPT_SECONDS, cursor)
+            kept = round(self._connections.kept_s)
+            reply = self._script(COMMIT_UPSERT, version, record, self._call or "", kept, cursor)
             cursor = cast("bytes", reply).decode()
             if cursor == "0":
                 return commit

@@ -1,5 +1,5 @@
-"""Replies: the rows of a call that answers directly, kept for ten minutes under the call's id. Feedback carries only
-how many there are.
+"""Replies: the rows of a call that answers directly, kept under the call's id for as long as `[keep] answers` says.
+Feedback carries only how many there are.
 """
 
 import asyncio
@@ -13,8 +13,6 @@ from ghcm.runtime.data.columns import Row
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.types import Struct
 from ghcm.values import Json, compact, writer
-
-KEPT_SECONDS = 600
 
 
 def reply_key(call: str) -> str:
@@ -30,7 +28,7 @@ def store_reply(connections: Connections, call: str, rows: Sequence[Row], column
     """Keep the rows as a JSON array; how many. To be done before the final feedback is sent."""
     to_json = writer(columns)
     text = compact([to_json(row) for row in rows])
-    connections.run(lambda client: client.set(reply_key(call), text, ex=KEPT_SECONDS))
+    connections.run(lambda client: client.set(reply_key(call), text, px=round(connections.kept_s * 1000)))
     return len(rows)
 
 

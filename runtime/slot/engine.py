@@ -66,6 +66,7 @@ class Engine:
         now: Callable[[], int] | None = None,
         since: Since | None = None,
         piece: int = FIRST_PIECE,
+        kept_snapshots: int = 2,
     ) -> None:
         self._scheduler = Scheduler(tame_collector=tame_collector)
         program = compiled.plan
@@ -90,6 +91,7 @@ class Engine:
             since or {},
             piece,
             (lambda: None) if calls is None else calls.sync,
+            kept_snapshots,
         )
         self._answers = serve
         self._responders = Responders(self.job, calls, self._tables.watermark)

@@ -107,6 +107,7 @@ class _Process:
         if bundle.edited:
             _log.warning("edited since the build: %s", ", ".join(bundle.edited))
         connections = Connections(options.base, settings.redis_url, settings.kafka, settings.patience, settings.sql)
+        connections.kept_s = settings.keep.answers
         engine = Engine(
             bundle,
             connections=connections,
@@ -120,6 +121,7 @@ class _Process:
             tame_collector=True,
             changed=lambda: self.events.put("changed"),
             since=None if job is None else job.since,
+            kept_snapshots=settings.keep.snapshots,
         )
         engine.start()
         self._engine = engine

@@ -114,7 +114,7 @@ class SnapshotCoordinator:
         self._publisher = publisher
         self._failed = failed
         self._committed = committed
-        self._store = SnapshotStore(services.snapshots / services.job / unit.name)
+        self._store = SnapshotStore(services.snapshots / services.job / unit.name, services.kept_snapshots)
         self._run = uuid.uuid4().hex[:8]
         self._phase = Phase.UNOPENED
         self._graph = Graph()

@@ -25,7 +25,6 @@ from ghcm.tables.versions import explained
 _log = logging.getLogger(__name__)
 
 _FORMAT = 2
-_KEPT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +43,14 @@ class Snapshot:
 
 
 class SnapshotStore:
-    """The snapshots of one unit of one job; blocks, so it belongs into a thread."""
+    """The snapshots of one unit of one job, of which so many are `kept`; blocks, so it belongs into a thread."""
 
-    def __init__(self, folder: Place) -> None:
+    def __init__(self, folder: Place, kept: int = 2) -> None:
         self.folder = folder
+        self._kept = kept
 
     def write(self, snapshot: Snapshot) -> None:
-        """Make the snapshot durable as a whole, then drop all but it and the one before."""
+        """Make the snapshot durable as a whole, then drop all but the last of them."""
         with self._asked():
             self._write(snapshot)
             self._drop(snapshot.number)
@@ -129,7 +129,7 @@ class SnapshotStore:
     def _drop(self, newest: int) -> None:
         whole = [path for path in self._paths() if (path / "manifest.json").exists()]
         for path in self._paths():
-            if int(path.name) < newest and path not in whole[:_KEPT]:
+            if int(path.name) < newest and path not in whole[: self._kept]:
                 remove(path)
 
 

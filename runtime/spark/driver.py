@@ -66,6 +66,7 @@ class Driver:
         self._tell = tell
         self._sql = settings.sql
         self._patience = settings.patience
+        self._kept_s = settings.keep.answers
         slots = self._slot_count = settings.limits.batches
         self.session = Session(settings.spark, slots, state / "spark")
         self._slots = ThreadPoolExecutor(slots, "ghcm-slot")
@@ -151,7 +152,7 @@ class Driver:
     # --- receiving ---------------------------------------------------------------------------------------------------
 
     def _receive_from(self, job: Job, unit: Unit) -> None:
-        connections = Connections(job.base, self._redis, self._kafka, self._patience, self._sql)
+        connections = Connections(job.base, self._redis, self._kafka, self._patience, self._sql, self._kept_s)
         cache = connections.cache(topic_of(job.program, unit), job.program.name, f"{job.id}.spark")
         dead, stopping = self._state.dead.absolute(), self._stopping
         services = Services(self.session, self._store.calls, connections, self._executor, dead, stopping)

@@ -165,6 +165,7 @@ class Execution:
                     "sql": dict(self.services.connections.sql),
                     "kafka": self.services.connections.kafka.said(),
                     "patience": self.services.connections.patience,
+                    "kept": self.services.connections.kept_s,
                     "dead": str(self.services.dead / self.job.program.name / self.unit.name),
                     "versions": dict(instruction.versions),
                     "progress": self.progress.say,

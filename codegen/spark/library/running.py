@@ -241,7 +241,8 @@ def keep_reply(job: Job) -> None:
     """Put the reply where the caller looks for it."""
     if job.replied is not None and job.context.get("redis"):
         rows = "[" + ",".join(job.replied) + "]"
-        redis_client(redis_url(job)).set(f"ghcm:reply:{job.context['call']}", rows, ex=600)
+        kept = round(job.context.get("kept", 600) * 1000)
+        redis_client(redis_url(job)).set(f"ghcm:reply:{job.context['call']}", rows, px=kept)
 
 
 def refused(job: Job, error: Exception) -> Exception:

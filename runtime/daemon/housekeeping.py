@@ -1,0 +1,96 @@
+"""Removes what is over, as `[keep]` says: ended jobs with all that is theirs, dead letters, old logs.
+
+Answered calls are removed by who looks after calls (`call_reconciler`), rows of answers remove themselves. What is
+needed to resume a program, or to see that it would write twice, is never removed.
+"""
+
+import asyncio
+import logging
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ghcm.errors import GhcmError
+from ghcm.places import Place, remove
+from ghcm.runtime.daemon.state import StateDirectory
+from ghcm.runtime.jobs.store import Job, Store
+from ghcm.runtime.pubsub.envelope import now_us
+from ghcm.runtime.settings import Keep
+
+log = logging.getLogger("ghcm.daemon")
+
+_LOGS_SECONDS = 30.0
+_ROUNDS = 20
+"""Jobs and dead letters are looked at once in so many looks at logs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Housekeeping:
+    """`has_written` says of a job whether it may have committed anything."""
+
+    keep: Keep
+    state: StateDirectory
+    store: Store
+    snapshots: Place
+    has_written: Callable[[Job], bool]
+
+    async def run(self) -> None:
+        """Go on until cancelled."""
+        while True:
+            await asyncio.to_thread(self.tidy)
+            for _ in range(_ROUNDS):
+                await asyncio.to_thread(self.rotate)
+                await asyncio.sleep(_LOGS_SECONDS)
+
+    def tidy(self) -> None:
+        """Remove jobs and dead letters whose time is over."""
+        for job in list(self._over(now_us() - int(self.keep.jobs * 1e6))):
+            self._forget(job)
+        running = {job.program for job in self.store.jobs.find(over=False)}
+        for table in self.state.dead.glob("*/*"):
+            if table.parent.name not in running and _touched(table) < time.time() - self.keep.letters:
+                log.info('the dead letters in "%s" are removed', table)
+                shutil.rmtree(table, ignore_errors=True)
+
+    def rotate(self) -> None:
+        """Begin logs anew that have become large, while their processes write: what they write is appended."""
+        for path in self.state.logs.glob("*.log"):
+            if path.stat().st_size > self.keep.log_bytes:
+                shutil.copy(path, path.with_suffix(".log.1"))
+                with path.open("r+b") as file, path.with_suffix(".log.1").open("ab") as before:
+                    file.seek(before.tell())
+                    shutil.copyfileobj(file, before)
+                    file.truncate(0)
+
+    def _over(self, ended_before: int) -> Iterator[Job]:
+        """The jobs whose time is over: behind the latest of its program and folder that has written."""
+        written: set[tuple[str, Path]] = set()
+        latest: set[tuple[str, Path]] = set()
+        for job in self.store.jobs.find():
+            try:
+                place = (job.program, self.state.folder_of(job.id))
+            except GhcmError:
+                continue
+            if job.over and place in latest and place in written and (job.ended or job.submitted) < ended_before:
+                yield job
+            latest.add(place)
+            if place not in written and self.has_written(job):
+                written.add(place)
+
+    def _forget(self, job: Job) -> None:
+        log.info('job "%s" is over and forgotten', job.id)
+        self.store.jobs.forget(job.id)
+        remove(self.snapshots / job.id)
+        bundles = self.state.bundle(job.id).parent
+        for path in (*bundles.glob(f"{job.id}.*"), *self.state.logs.glob(f"{job.id}.log*")):
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+
+
+def _touched(table: Path) -> float:
+    """When something in a table was last written (seconds since 1970)."""
+    return max(path.stat().st_mtime for path in (table, *table.rglob("*")))
