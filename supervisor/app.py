@@ -184,7 +184,7 @@ class Supervisor:
         chart_routes.add(app, shown, self._renderer, self.settings.limits.rows)
         _add_page(app, shown)
         self._identity.add(app)
-        ask_at_each_route(app, self._audit)
+        ask_at_each_route(app, self._audit, service.made_by)
         return app
 
     def _add_status(self, app: FastAPI, catalogue: Catalogue) -> None:

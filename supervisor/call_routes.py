@@ -103,9 +103,10 @@ def add_unit(app: FastAPI, calls: Calls, unit: KnownUnit) -> None:
     ) -> Response:
         values: dict[str, object] = parameters.model_dump(by_alias=True)
         job = calls.catalogue.programs[unit.program].job.id
-        id = None if idempotency_key is None else call_id(caller_of(request), idempotency_key)
+        caller = caller_of(request)
+        id = None if idempotency_key is None else call_id(caller, idempotency_key)
         trace = trace_of(request.headers.get("traceparent", ""))
-        call, _ = await calls.service.take(unit, values, id=id, seconds=deadline, job=job, trace=trace)
+        call, _ = await calls.service.take(unit, values, id=id, seconds=deadline, job=job, trace=trace, caller=caller)
         return await calls.answer(call, wait)
 
     # The model is known only now, so it cannot stand in the annotation above.

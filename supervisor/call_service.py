@@ -20,6 +20,7 @@ from ghcm.runtime.logs import about
 from ghcm.runtime.pubsub.cache import AsyncMessageCache, Inbox, Topic
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, failure, new_id, now_us
 from ghcm.runtime.settings import Settings
+from ghcm.supervisor.callers import publisher_of
 from ghcm.supervisor.catalogue import KnownUnit
 
 log = logging.getLogger("ghcm.supervisor")
@@ -70,6 +71,7 @@ class CallService:
         seconds: float | None,
         job: str,
         trace: str = "",
+        caller: str = "",
     ) -> tuple[Call, bool]:
         """Accept a call of a program that runs as this job and send it; the call, and whether it is new. An id that was
         used is that call. GhcmError for a new one where the job is being stopped, or has been. `trace` is the id of the
@@ -83,7 +85,7 @@ class CallService:
             reply=self.inbox.address,
             deadline=now_us() + int(self._seconds(unit, seconds) * 1_000_000),
             trace=trace,
-            publisher="supervisor",
+            publisher=publisher_of(caller),
         )
         try:  # at once, since a way through a thread and back takes longer than the work
             call, new = self._accept(instruction, wait=False, job=job)
@@ -123,6 +125,11 @@ class CallService:
         if self._next_sync is None:
             self._next_sync = asyncio.create_task(self._sync(self._syncing), name="sync")
         await asyncio.shield(self._next_sync)
+
+    def made_by(self, id: str) -> str | None:
+        """Who has made the call of that id; None if there is none."""
+        call = self.store.calls.get(id)
+        return None if call is None else call.instruction.publisher
 
     async def cancel(self, id: str) -> Feedback:
         """Cancel the call unless it has its answer; the answer that holds."""

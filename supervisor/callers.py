@@ -15,6 +15,11 @@ def caller_of(request: HTTPConnection) -> str:
     return str(getattr(request.state, "caller", ""))
 
 
+def publisher_of(caller: str) -> str:
+    """How a call says who has made it; the blank keeps it apart from units of programs."""
+    return f"caller {caller}"
+
+
 def call_id(caller: str, key: str) -> str:
     """The id of the call that a caller names by a key of its own.
 

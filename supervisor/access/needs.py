@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ghcm.runtime.access.audit import AuditLog
 from ghcm.runtime.access.scopes import ALL, ANYONE, Action, Caller
+from ghcm.supervisor.callers import publisher_of
 from ghcm.supervisor.problems import PROBLEM, Problem
 
 UNKNOWN_CALLER: dict[int | str, dict[str, Any]] = {
@@ -63,6 +64,11 @@ class Need:
             case None:
                 return any(caller.may(action, program, unit) for action in self.actions)
 
+    def own_alone(self, caller: Caller, place: Mapping[str, str]) -> bool:
+        """Whether the caller may use the route for calls of his own alone: to call is to follow what one has called."""
+        program, unit = place.get("program", ALL), place.get("unit", ALL)
+        return self.actions == (Action.READ, Action.CALL) and not caller.may(Action.READ, program, unit)
+
     @property
     def changes(self) -> bool:
         """Whether whoever uses the route does something, and does not only look."""
@@ -94,7 +100,11 @@ def need_of(route: object) -> Need:
     return found
 
 
-def ask_at_each_route(app: FastAPI, audit: AuditLog) -> None:
+MadeBy = Callable[[str], str | None]
+"""The publisher of the call of an id; None where there is no such call."""
+
+
+def ask_at_each_route(app: FastAPI, audit: AuditLog, made_by: MadeBy) -> None:
     """Have every route ask before it is served, and note who calls, cancels and is refused; TypeError where one
     declares nothing. To be told when all are there.
     """
@@ -104,7 +114,7 @@ def ask_at_each_route(app: FastAPI, audit: AuditLog) -> None:
             open_to(Open.CALLERS)(route.endpoint)  # FastAPI's own
         need = need_of(route)
         assert isinstance(route, Route)
-        route.app = _asking(route.app, need, audit)
+        route.app = _asking(route.app, need, audit, made_by)
 
 
 def origin_of(scope: Scope) -> str:
@@ -127,10 +137,10 @@ def _declared(need: Need) -> Callable[[Endpoint], Endpoint]:
     return declare
 
 
-def _asking(app: ASGIApp, need: Need, audit: AuditLog) -> ASGIApp:
+def _asking(app: ASGIApp, need: Need, audit: AuditLog, made_by: MadeBy) -> ASGIApp:
     async def asked(scope: Scope, receive: Receive, send: Send) -> None:
         caller, place = asking(scope), scope["path_params"]
-        if need.met_by(caller, place):
+        if need.met_by(caller, place) and (not need.own_alone(caller, place) or _is_own(caller, made_by(place["id"]))):
             await app(scope, receive, _noting(send, scope, need, audit) if need.changes else send)
             return
         audit.refused(caller=str(caller), origin=origin_of(scope), method=scope["method"], path=scope["path"][:200])
@@ -147,6 +157,10 @@ def _asking(app: ASGIApp, need: Need, audit: AuditLog) -> ASGIApp:
         raise Problem(403, "GHCM-351", message, hint=f"take a token with the scope {need.shown(place)}.")
 
     return asked
+
+
+def _is_own(caller: Caller, publisher: str | None) -> bool:
+    return publisher is None or publisher == publisher_of(str(caller))  # what is not there is nobody's secret
 
 
 def _is_person(scope: Scope) -> bool:

@@ -43,7 +43,7 @@ def test_a_route_that_declares_nothing_cannot_be_served(tmp_path: Path) -> None:
     app = FastAPI()
     app.get("/forgotten")(lambda: "everything")
     with pytest.raises(TypeError, match=r"/forgotten.*does not declare what it needs"):
-        ask_at_each_route(app, AuditLog(tmp_path / "audit.jsonl"))
+        ask_at_each_route(app, AuditLog(tmp_path / "audit.jsonl"), lambda _: None)
 
 
 @pytest.mark.parametrize(
@@ -69,6 +69,14 @@ def test_scopes_allow_what_they_say(shop: Served, scopes: str, method: str, path
     assert answer.status == status, answer.body
     if status == 403:
         assert answer.json["code"] == "GHCM-351"
+
+
+def test_who_calls_follows_his_own_calls_alone(shop: Served) -> None:
+    mine, other, reader = (shop.token(scope) for scope in ("call:shop", "call:shop", "read:shop"))
+    here = shop.post(f"{CALLS}?wait=30", {"item": "tea"}, **mine).json["links"]
+    for path in (here["self"], here["data"]):
+        assert [shop.get(path, **each).status for each in (mine, other, reader)] == [200, 403, 200]
+    assert shop.get(f"{CALLS}/none", **mine).status == 404
 
 
 def test_programs_are_listed_for_those_who_may_do_something_with_them(shop: Served) -> None:
