@@ -21,6 +21,7 @@ from ghcm.runtime.daemon.control import ControlServer, Peer, listen
 from ghcm.runtime.daemon.exposure import refuse_exposed
 from ghcm.runtime.daemon.jobs import Jobs
 from ghcm.runtime.daemon.locks import Lock
+from ghcm.runtime.daemon.notification import keep_watchdog, notify
 from ghcm.runtime.daemon.protocol import Document, call_document
 from ghcm.runtime.daemon.resubmission import Again
 from ghcm.runtime.daemon.state import StateDirectory
@@ -69,9 +70,11 @@ class Daemon:
         """Start everything, go on with the jobs that were running, and stop everything in order when told to."""
         await self._control.open()
         ready(status(self))
+        notify("READY=1")
         await self.processes.start(standby=self._standby)
         jobs, leases = self.jobs, self.jobs.leases
         tasks = [asyncio.create_task(keep("the care for calls", jobs.calls.run), name="calls")]
+        tasks.append(asyncio.create_task(keep_watchdog(), name="watchdog"))
         try:
             jobs.resume()
             renewing = partial(leases.keep, jobs.leased, jobs.lease_is_lost)
@@ -80,6 +83,7 @@ class Daemon:
             await self.stopping.wait()
         finally:
             log.info("stopping")
+            notify("STOPPING=1")
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)

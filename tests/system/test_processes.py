@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import zipfile
@@ -342,6 +343,17 @@ def test_what_hangs_is_shown_and_started_again(folder: Path) -> None:
         assert called.json["state"] == "done", called.text
         until(lambda: daemon.get("/ready").status == 200, "all to be served again")
         until(lambda: health()["redis"] == ("ok", "the one before said nothing for 16 s and was killed"), "the reason")
+
+
+def test_the_system_is_told_that_the_daemon_listens_lives_and_ends(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as system:
+        system.bind(str(tmp_path / "notify"))
+        system.settimeout(PATIENCE)
+        with running(tmp_path, NOTIFY_SOCKET=str(tmp_path / "notify"), WATCHDOG_USEC="100000"):
+            assert [system.recv(100) for _ in range(3)] == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1"]
+        said = b""
+        while said != b"STOPPING=1":
+            said = system.recv(100)
 
 
 def test_a_job_that_keeps_dying_is_failed_with_the_reason(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import ROOT
 from tests.system.running import Running, running, until
 
 pytestmark = pytest.mark.system
@@ -217,12 +219,18 @@ def test_health_and_programs(shop: Running) -> None:
 
 
 def test_processes_and_units_are_measured(shop: Running) -> None:
+    assert shop.post(f"{TOTAL}?wait=60", {"item": "tea"}).status == 200
     lines = dict(line.rsplit(" ", 1) for line in shop.get("/metrics").text.splitlines() if not line.startswith("#"))
     for process in ("daemon", "http", "redis", "engine shop"):
         assert float(lines[f'ghcm_process_resident_memory_bytes{{process="{process}"}}']) > 1e6, process
         assert lines[f'ghcm_process_up{{process="{process}"}}'] == "1.0"
     assert lines['ghcm_task_in_records_total{program="shop",task="sales",unit="watch"}'] == "3.0"
     assert lines["ghcm_ready"] == "1.0"
+    page = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    told = {line.partition("{")[0] for line in lines}
+    # No watermark where there is no event time, no rows of sinks before a call has written some.
+    missing = {"ghcm_task_watermark_seconds", "ghcm_sink_rows_total"}
+    assert set(re.findall(r"`(ghcm_\w+)`", page)) - missing <= told
 
 
 def test_a_call_is_found_in_the_logs_by_its_trace(shop: Running) -> None:
