@@ -177,6 +177,7 @@ RUNNING = (
     _kind(757, "a sink that another job appends to", "End that job, write elsewhere, or say --beside."),
     _kind(758, "development services that do not run or cannot be started", "ghcm services up; the log has more."),
     _kind(759, "a call whose process ended each time", "See the log of that process; then call again."),
+    _kind(770, "a backup that cannot be made or brought back", "Name a folder that is not there yet, with room."),
     _kind(780, "a connection of SQL that is not configured", "Say its URL in ghcm.toml, or in GHCM_SQL_<NAME>."),
     _kind(781, "a database that cannot be reached or refuses the user", "See that it runs, and its URL."),
     _kind(782, "a statement that a database refused", "The detail has its words, and the hint what to do."),

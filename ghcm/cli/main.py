@@ -32,6 +32,8 @@ COMMANDS = {
     "dead": "sinks",
     "stop": "jobs",
     "supervise": "jobs",
+    "backup": "backup",
+    "restore": "backup",
     "token": "token",
     "services": "services",
     "key": "keys",

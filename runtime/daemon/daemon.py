@@ -16,6 +16,7 @@ from typing import cast
 
 from ghcm.errors import GhcmError, suggest, without_password
 from ghcm.runtime.access.audit import AuditLog
+from ghcm.runtime.daemon.backup import back_up_running
 from ghcm.runtime.daemon.child import Child, follow, tail
 from ghcm.runtime.daemon.control import ControlServer, Peer, listen
 from ghcm.runtime.daemon.exposure import refuse_exposed
@@ -37,8 +38,8 @@ log = logging.getLogger("ghcm.daemon")
 _BUSY_SECONDS = 1.0
 """How long the loop waits for others who write to the store; what becomes of jobs is noted when it can be."""
 
-_CHANGES = ("submit", "stop", "shutdown")
-_REQUESTS = ("status", "redis", "submit", "list", "stop", "calls", "tables", "logs", "watch", "shutdown")
+_CHANGES = ("submit", "stop", "backup", "shutdown")
+_REQUESTS = ("status", "redis", "submit", "list", "stop", "calls", "tables", "logs", "watch", "backup", "shutdown")
 
 
 class Daemon:
@@ -194,6 +195,9 @@ async def answers(daemon: Daemon, op: str, arguments: Document) -> AsyncIterator
         case "watch":
             async for event in daemon.watch(str(arguments.get("name", ""))):
                 yield event
+        case "backup":  # everything stands still meanwhile, this loop too
+            back_up_running(daemon.state, daemon.store, Path(_text(arguments, "folder")))
+            yield {"folder": _text(arguments, "folder")}
         case "shutdown":
             daemon.stop()
             yield {"stopping": True, "pid": os.getpid()}

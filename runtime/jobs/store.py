@@ -104,7 +104,7 @@ class JobStore:
     def get(self, id: str) -> Job | None:
         """The job of that id, or None."""
         rows = self._database.rows("SELECT * FROM jobs WHERE id = ?", id)
-        return _job(rows[0]) if rows else None
+        return self._job(rows[0]) if rows else None
 
     def known(self, id: str) -> Job:
         """The job of that id; GhcmError if there is none."""
@@ -126,24 +126,25 @@ class JobStore:
             program,
             over,
         )
-        return [_job(row) for row in rows]
+        return [self._job(row) for row in rows]
 
-
-def _job(row: sqlite3.Row) -> Job:
-    return Job(
-        id=row["id"],
-        program=row["program"],
-        bundle=row["bundle"],
-        state=JobState(row["state"]),
-        reason=row["reason"],
-        error=GhcmError.of(json.loads(row["error"])) if row["error"] else None,
-        restarts=row["restarts"],
-        submitted=row["submitted"],
-        started=row["started"],
-        ended=row["ended"],
-        version=row["version"],
-        since=json.loads(row["since"]),
-    )
+    def _job(self, row: sqlite3.Row) -> Job:
+        # Beside the store, wherever its folder has been moved to.
+        here = self._database.path.parent / "bundles" / Path(row["bundle"]).name
+        return Job(
+            id=row["id"],
+            program=row["program"],
+            bundle=str(here) if here.exists() else row["bundle"],
+            state=JobState(row["state"]),
+            reason=row["reason"],
+            error=GhcmError.of(json.loads(row["error"])) if row["error"] else None,
+            restarts=row["restarts"],
+            submitted=row["submitted"],
+            started=row["started"],
+            ended=row["ended"],
+            version=row["version"],
+            since=json.loads(row["since"]),
+        )
 
 
 @dataclass(frozen=True, slots=True)
