@@ -13,7 +13,10 @@ From = Annotated[Path, typer.Argument(metavar="FOLDER", help="A backup.")]
 
 
 def backup(folder: To, state: State = None) -> None:
-    """Copy the state directory, also while its daemon runs: jobs, calls, snapshots, the private Redis."""
+    """Copy the state of a daemon, also while it runs.
+
+    That is jobs, calls, snapshots, dead letters and the private Redis; sinks in folders are no part of it.
+    """
     from ghcm.runtime.daemon.backup import back_up
 
     at, control = terminal.state_directory(state), terminal.control(state)
