@@ -100,7 +100,6 @@ class _Process:
         """Run the engine until it is done, failed or asked to stop; the exit code."""
         options = self._arguments
         settings = load_settings()
-        start_logging(settings.log)
         store = open_store(options.state / "jobs.sqlite", settings.limits.attempts)
         job = store.jobs.get(options.job)
         bundle = Bundle.open(options.bundle if job is None else job.bundle)
@@ -297,6 +296,7 @@ def main(words: list[str]) -> int:
         signal.signal(number, process.asked_to_stop)
     process.listen()
     try:
+        start_logging(load_settings().log)
         return process.run()
     except GhcmError as error:
         process.fail(error)
