@@ -26,6 +26,10 @@ Since = Mapping[str, Mapping[str, int]]
 """By unit and policy the version of the program in which the policy began; what is not named began with the first."""
 
 
+FRESH = "reads everything again, and appends it to what is there"
+"""What beginning anew does, as messages have it: who is advised to do so has to know."""
+
+
 class Kind(Enum):
     """What becomes of a part."""
 
@@ -119,7 +123,7 @@ class Upgrade:
         way = (
             f"ghcm stop {program}, then ghcm submit --resume goes on from its last snapshot."
             if resumable
-            else f"ghcm stop {program}, then ghcm submit --fresh reads everything again; or undo that part of the edit."
+            else f"undo that part of the edit; or ghcm stop {program}, then ghcm submit --fresh {FRESH}."
         )
         return GhcmError(
             f'program "{program}" runs as job "{job}", and this edit needs more than it can take while it runs',

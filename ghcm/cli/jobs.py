@@ -72,7 +72,15 @@ Wait = Annotated[bool, typer.Option("--wait", help="Return when the job runs, or
 
 
 Resume = Annotated[bool, typer.Option("--resume", help="Go on where the program's last job ended.")]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Read everything again, whatever earlier jobs have appended.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Read everything again, and append it to what is there.")]
+
+
+def said_again(*, resume: bool, fresh: bool) -> str:
+    """What the options say of an earlier job."""
+    if resume and fresh:
+        hint = "say --resume; or --fresh, which appends to what is there."
+        raise GhcmError("a job cannot both be resumed and begin anew", code="GHCM-605", hint=hint)
+    return "resume" if resume else "fresh" if fresh else "unsaid"
 
 
 def submit(
@@ -89,9 +97,7 @@ def submit(
 
     A program that runs already becomes what is submitted, where that needs no stop.
     """
-    if resume and fresh:
-        raise GhcmError("a job cannot both be resumed and begin anew", code="GHCM-605", hint="say --resume or --fresh.")
-    again = "resume" if resume else "fresh" if fresh else "unsaid"
+    again = said_again(resume=resume, fresh=fresh)
     control = terminal.control(state)
     with tempfile.TemporaryDirectory(prefix="ghcm-") as folder:
         bundle = bundled(fetched(program), Path(folder))
@@ -226,15 +232,25 @@ def stop(
 
 def _show(name: str, answer: dict[str, Any], *, json: bool) -> None:
     if "waiting" in answer:
-        terminal.note(f"{name}: waiting up to {answer['grace']:g} s for {_calls(answer['waiting'])}")
+        note_waiting(name, answer)
         return
     job, calls = answer["job"], answer["calls"]
     if json:
         terminal.json_line({**job, "calls": calls})
         return
     terminal.say(f"{name}: {job['state']}")
+    note_left(name, calls, "submit")
+
+
+def note_waiting(name: str, answer: Mapping[str, Any]) -> None:
+    """Say how long a stop waits, and for what."""
+    terminal.note(f"{name}: waiting up to {answer['grace']:g} s for {_calls(answer['waiting'])}")
+
+
+def note_left(name: str, calls: Mapping[str, int], command: str) -> None:
+    """Say what became of the calls that a stop broke off; `command` resumes the program."""
     if calls["kept"]:
-        terminal.note(f"{name}: {_calls(calls['kept'])} of its own did not end; ghcm submit --resume runs them")
+        terminal.note(f"{name}: {_calls(calls['kept'])} of its own did not end; ghcm {command} --resume runs them")
     if calls["answered"]:
         terminal.note(f"{name}: {_calls(calls['answered'])} from outside did not end and failed with GHCM-748")
 

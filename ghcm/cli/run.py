@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from ghcm.cli import terminal
 from ghcm.cli.failure import failed_job
+from ghcm.cli.jobs import Fresh, Resume, note_left, note_waiting, said_again
 from ghcm.cli.programs import bundled, is_bundle
 from ghcm.cli.terminal import Beside, Certificate, Directory, Json, Key, Profile, Redis, Runnable, State, fetched
 from ghcm.errors import GhcmError
 
 if TYPE_CHECKING:
-    from ghcm.cli.private import Events
+    from ghcm.cli.private import Events, PrivateDaemon
     from ghcm.cli.run_report import Report
-    from ghcm.runtime.daemon.protocol import Control
 
 
 Keep = Annotated[bool, typer.Option("--keep", help="Go on serving calls when all inputs are read, until Ctrl-C.")]
@@ -37,6 +39,8 @@ def run(  # noqa: PLR0913, PLR0917 - the options of a run, by name
     redis: Redis = None,
     profile: Profile = None,
     strict: Strict = False,
+    resume: Resume = False,
+    fresh: Fresh = False,
     beside: Beside = False,
     state: State = None,
     json: Json = False,
@@ -45,48 +49,76 @@ def run(  # noqa: PLR0913, PLR0917 - the options of a run, by name
 
     Until Ctrl-C where they have no end, or where it has only responsive units: these wait for calls.
 
+    Ctrl-C stops it in order, a second one at once; --resume goes on where a run ended.
+
     Ends with 0 when all is read and written, even where records have failed (they are dead letters); with 1 when a part
     of it or a call has failed.
     """
-    from ghcm.cli.private import Events, free_state, private_daemon
+    from ghcm.cli.private import Events, RunStates, private_daemon
     from ghcm.cli.run_report import Report
+    from ghcm.runtime.daemon.locks import claim
+    from ghcm.runtime.daemon.resubmission import Again
     from ghcm.runtime.daemon.state import StateDirectory
     from ghcm.runtime.settings import load_settings
 
+    again = Again(said_again(resume=resume, fresh=fresh))
     http = {"port": 0 if port is None else port, "certificate": certificate, "key": key}
     settings = load_settings({"redis": redis, "profile": profile, "http": http}).served()
     path = fetched(program)
     if not path.exists():
         _missing(path)
     name = re.sub(r"\W+", "_", path.stem) or "program"
-    own = free_state(settings.state / "runs", name) if state is None else StateDirectory(state)
+    if state is None:
+        own, lock = RunStates(settings.state / "runs", name, directory, settings).claim(again)
+    else:
+        own, lock = StateDirectory(state), claim(StateDirectory(state))
     # The processes start while the program is compiled: they need nothing of it yet.
     os.environ.setdefault("GHCM_ACCESS_TOKENS", str(settings.tokens_at(settings.state).absolute()))
-    with private_daemon(own, settings.redis, settings.http.host, settings.http.port) as daemon:
+    with private_daemon(own, settings.redis, settings.http.host, settings.http.port, claimed=lock) as daemon:
         bundle = bundled(path, own.path)
         report = Report(bundle, own, directory.absolute(), settings.sql, json=json)
         report.begin(daemon.status(), settings.standing)
         events = Events(daemon.control, _LOOK_SECONDS)
         paths = {"bundle": str(bundle.absolute()), "base": str(directory.absolute())}
-        answer = daemon.control.ask("submit", beside=beside, **paths)
+        answer = daemon.control.ask("submit", again=again.value, beside=beside, **paths)
         job = str(cast("dict[str, Any]", answer["job"])["id"])
         report.prepare()
-        _until_done(job, events, report, daemon.control, serves=keep or report.endless, strict=strict)
+        _until_done(job, events, report, daemon, serves=keep or report.endless, strict=strict)
 
 
-def _until_done(job: str, events: Events, report: Report, control: Control, *, serves: bool, strict: bool) -> None:
+def _until_done(job: str, events: Events, report: Report, daemon: PrivateDaemon, *, serves: bool, strict: bool) -> None:
     """Show what happens and then how it ended. What serves is ended by Ctrl-C; anything else is interrupted by it."""
     try:
-        _follow(job, events, report, serves)
+        _follow(job, events, report, daemon, serves)
     except KeyboardInterrupt:
+        in_order = _stop(report.program.name, job, daemon, waits=serves)
         report.look()
-        if not serves:
+        if not (serves and in_order):
             report.so_far()
+            terminal.note("ghcm run --resume goes on where this ended")
             raise
-    report.end(control, strict=strict)
+    report.end(daemon.control, strict=strict)
 
 
-def _follow(job: str, events: Events, report: Report, serves: bool) -> None:
+def _stop(name: str, job: str, daemon: PrivateDaemon, *, waits: bool) -> bool:
+    """End the job, so that what is shown then is what there is: in order, where it `waits` for calls that it has
+    accepted, or at once on Ctrl-C; whether it was in order.
+    """
+    terminal.note("stopping; Ctrl-C ends it at once")
+    try:
+        with suppress(GhcmError):  # it has ended by itself meanwhile
+            for answer in daemon.control.stream("stop", job=job, **({} if waits else {"grace": 0})):
+                if "calls" in answer:
+                    note_left(name, cast("dict[str, int]", answer["calls"]), "run")
+                elif waits:
+                    note_waiting(name, answer)
+    except KeyboardInterrupt:
+        daemon.hurry()
+        return False
+    return True
+
+
+def _follow(job: str, events: Events, report: Report, daemon: PrivateDaemon, serves: bool) -> None:
     """Show what happens until the job is complete; for ever if it serves. GhcmError if it fails."""
     for event in events:
         found: Any = event.get("job")
@@ -96,6 +128,7 @@ def _follow(job: str, events: Events, report: Report, serves: bool) -> None:
                 report.so_far()
                 raise failed_job(found, f"the logs are in {report.logs}.")
             case "job.complete" if found == job:
+                daemon.state.complete.touch()
                 report.look()
                 if not serves:
                     return

@@ -124,7 +124,7 @@ class Report:
     def end(self, control: Control, *, strict: bool) -> None:
         """The summary. Ends with 1 if a call has failed; if it is `strict`, also if a record has."""
         calls = cast("list[dict[str, Any]]", control.ask("calls", program=self.program.name, limit=10_000)["calls"])
-        failed = [call for call in calls if call["state"] in ("failed", "expired")]
+        failed = [call for call in calls if call["state"] in ("failed", "expired") and not _stopped(call)]
         counted = Counter(str(call["state"]) for call in calls)
         dead = dead_letters(self._state.dead)
         if self._json:
@@ -168,6 +168,12 @@ class Report:
         terminal.say(f"{news.sink}: {count}")
         for row in news.sample:
             terminal.say(f"    {json_text.dumps(row, ensure_ascii=False)}")
+
+
+def _stopped(call: dict[str, Any]) -> bool:
+    """Whether it has failed because whoever ran the program has stopped it."""
+    error = call["feedback"]["error"]
+    return bool(error and error["code"] == "GHCM-748")
 
 
 def _count(number: int, what: str) -> str:

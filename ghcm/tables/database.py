@@ -202,7 +202,7 @@ class Database:
         state, text = self._state(error), self._text(error)
         detail = sentence(text[:500])
         if state in ("53100", "SQLITE_FULL"):
-            hint = "free some room on the disk of the database, then run again."
+            hint = "free some room on the disk of the database; --resume goes on where it ended."
             return GhcmError(f"there is no room to {doing}", code="GHCM-731", detail=detail, hint=hint)
         message = f"cannot {doing}"
         if state.startswith("28") or (not state and _REFUSED_TEXT.search(text)):

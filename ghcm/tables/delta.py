@@ -263,7 +263,8 @@ class DeltaTable:
             target, values = self.path / file.name, values_in(file.name)
             folder_of(values)  # the same, but for what is too long: Spark makes folders of its own
             if [*values] != self._partition:
-                raise refused(self.path, "what was prepared for it is divided in another way.", "begin with --fresh")
+                fresh = "begin with --fresh, which appends to what is there"
+                raise refused(self.path, "what was prepared for it is divided in another way.", fresh)
             target.parent.mkdir(parents=True, exist_ok=True)
             link(staged / file.name, target)
             if isinstance(target, Path):

@@ -248,7 +248,10 @@ def is_table(path: Place) -> bool:
 
 def unfollowable(said: str, what: str, detail: str = "", hint: str = "") -> GhcmError:
     """A table whose commits cannot be read on."""
-    hint = hint or "--fresh begins with the table as it is now; its delta.logRetentionDuration says what is kept."
+    hint = hint or (
+        "--fresh begins with the table as it is now, and appends that to what is there; its delta.logRetentionDuration "
+        "says what is kept."
+    )
     return GhcmError(f'cannot follow table "{said}": {what}', code="GHCM-738", detail=detail, hint=hint)
 
 

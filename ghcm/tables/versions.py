@@ -37,8 +37,8 @@ KEPT_US = 3600 * 1_000_000
 
 _DAMAGED = "restore its folder _delta_log from a backup; without one, write the table anew into another folder."
 _REFUSED = "see that the path is right, and let the user of this process read and write it."
-_NO_ROOM = "free some room on that disk, then run again."
-_NO_ROOM_HERE = "free some room in the folder for temporary files, or have TMPDIR name another, then run again."
+_NO_ROOM = "free some room on that disk; --resume goes on where it ended."
+_NO_ROOM_HERE = "free some room in the folder for temporary files, or have TMPDIR name another; then --resume."
 _SAID_FULL = re.compile(r"No space left|os error (?:28|122|27)\b|File too large|quota exceeded", re.IGNORECASE)
 
 

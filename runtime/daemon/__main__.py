@@ -25,12 +25,13 @@ def main() -> None:
     parser.add_argument(
         "--spare", dest="standby", action="store_true", help="start an engine before there is a job for it"
     )
+    parser.add_argument("--claimed", type=int, help="the descriptor of the lock on the state, which is held already")
     arguments = parser.parse_args()
     try:
         http = {"host": arguments.host, "port": arguments.port}
         settings = load_settings({"state": arguments.state, "redis": arguments.redis, "http": http})
         start_logging(settings.log)
-        run(settings.served(), _announce, standby=arguments.standby)
+        run(settings.served(), _announce, standby=arguments.standby, claimed=arguments.claimed)
     except GhcmError as error:
         _announce(error_document(error))
         sys.exit(str(error))

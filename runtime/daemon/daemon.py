@@ -69,18 +69,18 @@ class Daemon:
 
     async def run(self, ready: Callable[[Document], None]) -> None:
         """Start everything, go on with the jobs that were running, and stop everything in order when told to."""
-        await self._control.open()
-        ready(status(self))
-        notify("READY=1")
         await self.processes.start(standby=self._standby)
         jobs, leases = self.jobs, self.jobs.leases
         tasks = [asyncio.create_task(keep("the care for calls", jobs.calls.run), name="calls")]
         tasks.append(asyncio.create_task(keep_watchdog(), name="watchdog"))
         try:
-            jobs.resume()
+            jobs.resume()  # before anybody can submit one, which would be taken for one of them
             renewing = partial(leases.keep, jobs.leased, jobs.lease_is_lost)
             tasks.append(asyncio.create_task(keep("the care for leases", renewing), name="leases"))
             tasks.append(asyncio.create_task(keep("housekeeping", jobs.housekeeping.run), name="housekeeping"))
+            await self._control.open()
+            ready(status(self))
+            notify("READY=1")
             await self.stopping.wait()
         finally:
             log.info("stopping")
@@ -131,12 +131,14 @@ class Daemon:
             queue.put_nowait(event)
 
 
-def run(settings: Settings, ready: Callable[[Document], None], *, standby: bool = False) -> None:
+def run(
+    settings: Settings, ready: Callable[[Document], None], *, standby: bool = False, claimed: int | None = None
+) -> None:
     """Own the state directory and be the daemon until SIGTERM or SIGINT. `ready` is told the status once the control
-    socket is open. GhcmError if it cannot start.
+    socket is open; `claimed` as for `Lock`. GhcmError if it cannot start.
     """
     state = StateDirectory(settings.state)
-    lock = Lock(state)
+    lock = Lock(state, claimed)
     try:
         listener = listen(settings.http.host, settings.http.port)
         with listener:

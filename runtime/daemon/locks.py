@@ -111,6 +111,15 @@ def claim(state: StateDirectory, patience: float = _PREDECESSOR_S) -> int:
         ) from None
 
 
+def claim_free(state: StateDirectory) -> int | None:
+    """The lock on a state directory, as `claim` has it; None while anybody else has it."""
+    make_private(state.path)
+    try:
+        return _locked(state.lock, f"{os.getpid()}\n")
+    except _Taken:
+        return None
+
+
 def await_end(state: StateDirectory, process: int) -> None:
     """Return when this process owns the state directory no more, however long that takes."""
     while _owner(state) == process:

@@ -8,6 +8,7 @@ starts again finds the old version whole, or the new one.
 import asyncio
 import json
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -19,9 +20,9 @@ from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.daemon.job_runner import JobRunner
 from ghcm.runtime.daemon.state import StateDirectory, copy_bundle, note_base, note_job
 from ghcm.runtime.jobs.store import Job, JobState, Store
-from ghcm.runtime.upgrade import Since, Upgrade, compare, version_of
+from ghcm.runtime.upgrade import FRESH, Since, Upgrade, compare, version_of
 from ghcm.spg.connectors import Mode
-from ghcm.spg.graph import Program, Unit
+from ghcm.spg.graph import Program, Sink, Unit
 from ghcm.spg.ops import Publish, To
 from ghcm.tables.versions import explained
 
@@ -36,16 +37,18 @@ class Again(Enum):
     """Read everything from the start, and leave what it has written as it is."""
 
 
-def refuse_doubles(job: Job, before: Program, after: Program) -> None:
-    """GhcmError if the program, run from its start, would append what this job of it has appended already."""
-    appended = [before.sink(name).connector for name in _appended(before)]
+def refuse_doubles(job: Job, before: Program, after: Program, holds: Callable[[Sink], bool] = lambda _: True) -> None:
+    """GhcmError if the program, run from its start, would append what this job of it has appended already, to sinks
+    that still hold it.
+    """
+    appended = [before.sink(name).connector for name in _appended(before) if holds(before.sink(name))]
     doubled = [f'"{name}"' for name in _appended(after) if after.sink(name).connector in appended]
     if doubled:
         raise GhcmError(
             f'program "{job.program}" has run before, as job "{job.id}" ({job.state.value})',
             code="GHCM-606",
             detail=f"From the start it would append to {', '.join(doubled)} what that job has appended already.",
-            hint="ghcm submit --resume goes on where that job ended; --fresh reads everything again and appends it.",
+            hint=f"--resume goes on where that job ended. --fresh {FRESH}.",
         )
 
 
@@ -59,7 +62,7 @@ def resumable(job: Job, before: Bundle, after: Bundle) -> Upgrade:
             f'job "{job.id}" cannot be resumed: the program has changed since',
             code="GHCM-607",
             detail=f"The state in its last snapshot is that of the program as it was: {'; '.join(obstacles)}.",
-            hint="undo that part of the edit, or begin anew with --fresh.",
+            hint=f"undo that part of the edit, or begin anew: --fresh {FRESH}.",
         )
     return upgrade
 
@@ -115,6 +118,17 @@ class EarlierJobs:
             return self._has_written(job, Bundle.open(Path(job.bundle)).program)
         except GhcmError:
             return True
+
+    def refuse_cut_off(self, base: Path, holds: Callable[[Sink], bool]) -> None:
+        """GhcmError if the latest job of this folder, whatever its program, did not come to its end, and has appended
+        to sinks that still hold it what it would append again from the start.
+        """
+        for job in self.store.jobs.find():
+            if Path(self.state.base(job.id).read_text(encoding="utf-8")) == base.absolute():
+                program = Bundle.open(Path(job.bundle)).program
+                if job.state is not JobState.DONE and self._has_written(job, program):
+                    refuse_doubles(job, program, program, holds)
+                return
 
     def _has_written(self, job: Job, program: Program) -> bool:
         """Whether the job may have committed anything: streams do so with snapshots, batches in calls that ran."""

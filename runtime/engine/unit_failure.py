@@ -15,8 +15,8 @@ _HINTS = {
     errno.EACCES: "let the user of this process read and write there, or name another place.",
     errno.EPERM: "let the user of this process read and write there, or name another place.",
     errno.EROFS: "that file system is read-only: name another place.",
-    errno.ENOSPC: "free some room on that disk, then run again: what was committed is safe.",
-    errno.EDQUOT: "free some room: the quota of this user is used up.",
+    errno.ENOSPC: "free some room on that disk; what was committed is safe, and --resume goes on behind it.",
+    errno.EDQUOT: "free some room: the quota of this user is used up; then --resume goes on behind what was committed.",
     errno.EMFILE: "raise the limit of open files: ulimit -n 4096.",
 }
 """What to do about what the system says."""

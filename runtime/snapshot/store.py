@@ -140,7 +140,7 @@ def _read(path: Place) -> Snapshot:
             f'snapshot "{path}" has format {manifest["format"]}, this GHCM reads format {_FORMAT}',
             code="GHCM-756",
             detail="Starting over without being told to would write to append sinks what they have.",
-            hint="Submit with --fresh to start over, or go on with the version of GHCM that took it.",
+            hint="Go on with the version of GHCM that took it; --fresh starts over, and appends to what is there.",
         )
     state = (path / "state").read_bytes()
     if hashlib.sha256(state).hexdigest() != manifest["sha256"]:

@@ -156,5 +156,6 @@ class TableSource:
             self._connector.path,
             f"commit {version} removes or replaces rows",
             "What was read of them cannot be taken back.",
-            "rewrites = ignore passes over such commits as a whole; --fresh begins with the table as it is now.",
+            "rewrites = ignore passes over such commits as a whole; --fresh begins with the table as it is now, "
+            "and appends that to what is there.",
         )
