@@ -15,7 +15,6 @@ import time
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
@@ -33,7 +32,7 @@ from ghcm.runtime.keeping import keep
 from ghcm.runtime.pubsub.cache import Inbox
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.settings import Settings
-from ghcm.supervisor import call_routes, chart_routes, documents, problems, sink_routes
+from ghcm.supervisor import call_routes, chart_routes, documents, pages, problems, sink_routes
 from ghcm.supervisor.access.identity import Identity
 from ghcm.supervisor.access.issuer import issuer_of
 from ghcm.supervisor.access.needs import UNKNOWN_CALLER, Open, ask_at_each_route, needs, open_to
@@ -45,8 +44,9 @@ from ghcm.supervisor.documents import ProgramDocument
 from ghcm.supervisor.gate import Gate, opened
 from ghcm.supervisor.health import Readiness, Ready, Unready, answer_beats, readiness_answer
 from ghcm.supervisor.metrics import MEDIA_TYPE, Metrics
+from ghcm.supervisor.openapi import EVERYWHERE, Documented
 from ghcm.supervisor.problems import PROBLEM
-from ghcm.supervisor.sink_routes import Shown, tag_of, unchanged
+from ghcm.supervisor.sink_routes import Shown
 from ghcm.supervisor.sinks import SinkWatch
 
 log = logging.getLogger("ghcm.supervisor")
@@ -57,16 +57,6 @@ FEEDBACK = "ghcm:feedback:supervisor"
 _RETRY_SECONDS = 1.0
 _BUSY_SECONDS = 2.0
 """How long a request waits for others who write to the store."""
-
-_FOLDER = Path(__file__).parent / "dashboard"
-
-_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-"""What the page may load and do: nothing of what data could bring in."""
-
-_MEDIA = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
 @dataclass(slots=True)
@@ -163,12 +153,14 @@ class Supervisor:
 
     def _built(self, catalogue: Catalogue, service: CallService) -> FastAPI:
         """The app for these programs."""
-        app = FastAPI(
+        app = Documented(
             title="GHCM Supervisor",
             version=ghcm.__version__,
             description="Calls responsive units. Each has its endpoint, with the types of its parameters.",
-            responses=UNKNOWN_CALLER,
             openapi_tags=[{"name": name, "description": f'Units of "{name}".'} for name in sorted(catalogue.programs)],
+            responses=EVERYWHERE | UNKNOWN_CALLER,
+            docs_url=None,
+            redoc_url=None,
         )
         problems.install(app)
         self._add_status(app, catalogue)
@@ -182,7 +174,7 @@ class Supervisor:
         shown = Shown(catalogue, self._connections, self._watches, self.state.dead)
         sink_routes.add(app, shown, self.settings.limits.rows)
         chart_routes.add(app, shown, self._renderer, self.settings.limits.rows)
-        _add_page(app, shown)
+        pages.add(app, shown)
         self._identity.add(app)
         ask_at_each_route(app, self._audit, service.made_by)
         return app
@@ -291,40 +283,3 @@ class Supervisor:
             return self.state.folder_of(job)
         except GhcmError:  # such a job has failed
             return Path.cwd()
-
-
-def _add_page(app: FastAPI, shown: Shown) -> None:
-    """Add the page and its files."""
-
-    @app.get(
-        "/programs/{program}/watch", tags=["status"], summary="A page to watch the program", response_class=Response
-    )
-    @needs(Action.READ)
-    async def watch(program: str, request: Request) -> Response:
-        shown.program(program)
-        return _file(request, "watch.html")
-
-    @app.get("/sign-in", include_in_schema=False)
-    @open_to(Open.EVERYONE)
-    async def sign_in(request: Request) -> Response:
-        return _file(request, "sign-in.html")
-
-    @app.get("/watch/{name}", include_in_schema=False)
-    @open_to(Open.EVERYONE)
-    async def part(name: Literal["watch.js", "watch.css", "sign-in.js", "icon.svg"], request: Request) -> Response:
-        return _file(request, name)
-
-
-def _file(request: Request, name: str) -> Response:
-    data = (_FOLDER / name).read_bytes()
-    tag = tag_of(data.hex())
-    if (same := unchanged(request, tag)) is not None:
-        return same
-    headers = {
-        "Cache-Control": "no-cache",
-        "Content-Security-Policy": _POLICY,
-        "ETag": tag,
-        "Referrer-Policy": "no-referrer",
-        "X-Content-Type-Options": "nosniff",
-    }
-    return Response(data, headers=headers, media_type=_MEDIA[Path(name).suffix])

@@ -8,14 +8,16 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import Body, FastAPI, Header, Query, Request, Response
-from fastapi.responses import JSONResponse, PlainTextResponse
+from fastapi.responses import JSONResponse
 
 from ghcm.runtime.access.scopes import Action
-from ghcm.runtime.jobs.calls import Call
+from ghcm.runtime.jobs.calls import Call, CallStore
 from ghcm.runtime.logs import trace_of
 from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.pubsub.envelope import encode
 from ghcm.supervisor import call_rows, chart_routes, documents, problems
 from ghcm.supervisor.access.needs import needs
 from ghcm.supervisor.call_service import CallService
@@ -24,17 +26,28 @@ from ghcm.supervisor.catalogue import Catalogue, KnownUnit
 from ghcm.supervisor.charts.renderer import ChartRenderer
 from ghcm.supervisor.documents import CallDocument
 from ghcm.supervisor.problems import PROBLEM, Problem
-from ghcm.supervisor.sinks import Chosen
+from ghcm.supervisor.sinks import Chosen, Offset
 
-_ANSWERS: dict[int | str, dict[str, Any]] = {
+_FOUND: dict[int | str, dict[str, Any]] = {404: PROBLEM | {"description": "There is no such program, unit or call."}}
+
+_ONE_CALL = _FOUND | {200: {"model": CallDocument, "description": "The call as it stands."}}
+
+_CALLED: dict[int | str, dict[str, Any]] = {
+    **_FOUND,
     200: {"model": CallDocument, "description": "The call in its final state; with its reply as `data`."},
     202: {"model": CallDocument, "description": "The call is accepted; `Location` is where it is."},
-    404: PROBLEM | {"description": "There is no such program, unit or call."},
-    409: PROBLEM | {"description": "The key belongs to another call, or the call has no data yet."},
-    413: PROBLEM | {"description": "The request is too large: pass references, not data."},
-    422: PROBLEM | {"description": "A parameter does not fit."},
+    400: PROBLEM | {"description": "The body is no JSON."},
+    409: PROBLEM | {"description": "The key belongs to another call."},
+    415: PROBLEM | {"description": "The request is not sent as JSON."},
     429: PROBLEM | {"description": "Too many calls wait or run."},
-    503: PROBLEM | {"description": "The msg cache cannot be reached, or the program is being stopped."},
+}
+
+_DATA: dict[int | str, dict[str, Any]] = {
+    **_FOUND,
+    200: {"content": {"text/csv": {}}, "description": "The rows; `X-Total-Count` says how many there are in all."},
+    400: PROBLEM | {"description": "The unit writes several sinks: say which."},
+    409: PROBLEM | {"description": "The call has no data yet."},
+    410: PROBLEM | {"description": "What the call wrote has been replaced."},
 }
 
 ConnectionsOf = Callable[[str], Connections]
@@ -43,7 +56,13 @@ ConnectionsOf = Callable[[str], Connections]
 _PATH = "/programs/{program}/units/{unit}/calls"
 _ONE = _PATH + "/{id}"
 _ROWS_WITH_ANSWER = 1000
+_AT_ONCE, _PAGE_BYTES = 20, 500_000
+"""How many calls are read at once, and the bytes of instructions after which a page ends: calls may have 64 KB each."""
 Wait = Annotated[float | None, Query(ge=0, le=60, description="Wait so many seconds for the call to end.")]
+Page = Annotated[
+    str,
+    Query(pattern=r"^([0-9]{1,17}[.].{1,300})?$", description="Where the page begins: the header `Link` has the next."),
+]
 Key = Annotated[
     str | None,
     Header(
@@ -119,7 +138,7 @@ def add_unit(app: FastAPI, calls: Calls, unit: KnownUnit) -> None:
         tags=[unit.program],
         summary=f'Call the {unit.unit.kind} unit "{unit.unit.name}"',
         status_code=202,
-        responses=_ANSWERS,
+        responses=_CALLED,
     )(needs(Action.CALL, program=unit.program, unit=unit.unit.name)(call_unit))
 
 
@@ -132,15 +151,25 @@ def add(app: FastAPI, calls: Calls) -> None:
         calls.catalogue.unit(program, unit)
         raise Problem(404, "GHCM-322", f'unit "{unit}" of program "{program}" cannot be called')
 
-    @app.get(_PATH, tags=["calls"], summary="The latest calls of a unit")
+    @app.get(_PATH, tags=["calls"], summary="The calls of a unit, the newest first", responses=_FOUND)
     @needs(Action.READ)
     async def list_calls(
-        program: str, unit: str, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+        program: str,
+        unit: str,
+        response: Response,
+        limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+        before: Page = "",
     ) -> list[CallDocument]:
-        found = await asyncio.to_thread(calls.service.store.calls.find, program, unit, None, limit)
+        known = calls.catalogue.any_program(program)
+        found, more = await asyncio.to_thread(_page, calls.service.store.calls, program, unit, limit, before)
+        if not found and all(each.name != unit for each in known.program.units):
+            raise Problem(404, "GHCM-322", f'program "{program}" has no unit "{unit}"')
+        if more:
+            behind = f"limit={limit}&before={found[-1].accepted}.{quote(found[-1].id)}"
+            response.headers["Link"] = f'<{quote(f"/programs/{program}/units/{unit}/calls")}?{behind}>; rel="next"'
         return [CallDocument(**documents.call(call)) for call in found]
 
-    @app.get(_ONE, tags=["calls"], summary="A call", responses=_ANSWERS)
+    @app.get(_ONE, tags=["calls"], summary="A call", responses=_ONE_CALL)
     @needs(Action.READ, Action.CALL)
     async def get_call(program: str, unit: str, id: str, wait: Wait = None) -> Response:
         call = await calls.found(program, unit, id)
@@ -150,7 +179,7 @@ def add(app: FastAPI, calls: Calls) -> None:
             await calls.service.sync()
         return JSONResponse(documents.call(call))
 
-    @app.delete(_ONE, tags=["calls"], summary="Cancel a call", responses=_ANSWERS)
+    @app.delete(_ONE, tags=["calls"], summary="Cancel a call", responses=_ONE_CALL)
     @needs(Action.CANCEL)
     async def cancel_call(program: str, unit: str, id: str) -> Response:
         await calls.found(program, unit, id)
@@ -159,11 +188,25 @@ def add(app: FastAPI, calls: Calls) -> None:
         return JSONResponse(documents.call(await calls.service.get(id)))
 
 
+def _page(store: CallStore, program: str, unit: str, limit: int, before: str) -> tuple[list[Call], bool]:
+    """Calls, as many as are asked for and one answer may hold, and whether there are more."""
+    found: list[Call] = []
+    moment, _, id = before.partition(".")
+    place, size = (int(moment), id) if moment else None, 0
+    while True:
+        part = store.find(program, unit, None, min(_AT_ONCE, limit - len(found)) or 1, place)
+        if not part or len(found) == limit or size > _PAGE_BYTES:
+            return found, bool(part)
+        found += part
+        size += sum(len(encode(call.instruction)) for call in part)
+        place = found[-1].accepted, found[-1].id
+
+
 def add_rows(app: FastAPI, calls: Calls) -> None:
     """The endpoint of the rows that calls gave."""
     most_rows = calls.service.settings.limits.rows
 
-    @app.get(_ONE + "/data", tags=["calls"], summary="The rows of a call", responses=_ANSWERS)
+    @app.get(_ONE + "/data", tags=["calls"], summary="The rows of a call", responses=_DATA)
     @needs(Action.READ, Action.CALL)
     async def get_data(
         program: str,
@@ -173,7 +216,7 @@ def add_rows(app: FastAPI, calls: Calls) -> None:
         format: call_rows.RowFormat = None,
         sink: Annotated[str | None, Query(description="Which sink, where the unit writes several.")] = None,
         limit: Annotated[int, Query(ge=1, le=most_rows)] = min(1000, most_rows),
-        offset: Annotated[int, Query(ge=0)] = 0,
+        offset: Offset = 0,
     ) -> Response:
         call = await calls.found(program, unit, id)
         known, connections = calls.catalogue.any_program(program), calls.connections(program)
@@ -182,7 +225,7 @@ def add_rows(app: FastAPI, calls: Calls) -> None:
         )
         headers = {"X-Total-Count": str(rows.total)}
         if call_rows.wants_csv(request, format):
-            return PlainTextResponse(call_rows.as_csv(rows.columns, rows.rows), headers=headers, media_type="text/csv")
+            return call_rows.csv_answer(call_rows.as_csv(rows.columns, rows.rows), f"{program}-{unit}", headers)
         document = {"call": id, "sink": rows.sink, "total": rows.total, "rows": rows.rows}
         return JSONResponse(document, headers=headers)
 

@@ -5,11 +5,13 @@ Reads where data rests; nothing here touches a msg cache. What blocks has to run
 
 import csv
 import io
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
-from fastapi import Query, Request
+from fastapi import Query, Request, Response
+from fastapi.responses import PlainTextResponse
 
 from ghcm.errors import listed, suggest
 from ghcm.runtime.data.columns import columns_of as frame_of
@@ -26,6 +28,11 @@ from ghcm.supervisor.problems import Problem
 from ghcm.supervisor.sinks import MOST_ROWS
 from ghcm.types import Struct
 from ghcm.values import Json, cell, reader, to_json
+
+_FORMULAS = "=+-@\t\r\n＝＋－＠"
+"""What a text begins with that a spreadsheet executes, in any width."""
+
+_NUMBER = re.compile(r"[-+]?(\d+([.]\d*)?([eE][-+]?\d+)?|Infinity)", re.ASCII)
 
 RowFormat: TypeAlias = Annotated[Literal["json", "csv"] | None, Query(description="By default as `Accept` says.")]
 
@@ -85,14 +92,30 @@ def wants_csv(request: Request, format: str | None) -> bool:
 
 
 def as_csv(columns: Sequence[str], rows: Sequence[Any]) -> str:
-    """RFC 4180 with a header line; null is an empty field, what is nested is JSON text."""
+    """RFC 4180 with a header line; null is an empty field, what is nested is JSON text. A text that a spreadsheet would
+    take for a formula has an apostrophe before it.
+
+    >>> as_csv(["item", "change"], [{"item": "=1+1", "change": "-1.5"}])
+    "item,change\\r\\n'=1+1,-1.5\\r\\n"
+    """
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow(columns)
+    writer.writerow([_inert(name) for name in columns])
     for row in rows:
         parts = cast("dict[str, object]", row) if isinstance(row, dict) else dict.fromkeys(columns, row)
-        writer.writerow([cell(parts[name]) for name in columns])
+        writer.writerow([_inert(cell(parts[name])) for name in columns])
     return text.getvalue()
+
+
+def csv_answer(text: str, name: str, headers: Mapping[str, str]) -> Response:
+    """A file in CSV of this name."""
+    file = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
+    return PlainTextResponse(text, headers={**headers, **file}, media_type="text/csv")
+
+
+def _inert(text: str) -> str:
+    """The cell as one that no spreadsheet executes; numbers, which it only computes, stay."""
+    return f"'{text}" if text[:1] in _FORMULAS and text and not _NUMBER.fullmatch(text) else text
 
 
 def _finished(call: Call) -> None:

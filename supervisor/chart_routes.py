@@ -20,13 +20,14 @@ from ghcm.supervisor.charts.drawing import Drawing, Format, Order, Theme, encode
 from ghcm.supervisor.charts.plan import plan
 from ghcm.supervisor.charts.renderer import ChartRenderer
 from ghcm.supervisor.problems import Problem
-from ghcm.supervisor.sink_routes import PROBLEMS, Shown, rows_answer, tag_of, unchanged
+from ghcm.supervisor.sink_routes import PROBLEMS, ROWS, Shown, rows_answer, tag_of, unchanged
 from ghcm.supervisor.sinks import Chosen, Selection, names, select
 from ghcm.types import Struct
 
 _ANSWERS: dict[int | str, dict[str, Any]] = {
     **PROBLEMS,
     200: {"content": {"image/svg+xml": {}, "image/png": {}}, "description": "The picture."},
+    304: {"description": "The reader has it."},
     429: PROBLEMS[404] | {"description": "Too many charts are asked for."},
     503: PROBLEMS[404] | {"description": "The chart takes too long."},
 }
@@ -126,7 +127,7 @@ def _add_panels(app: FastAPI, shown: Shown, most_rows: int) -> None:
         "/programs/{program}/panels/{panel}/rows",
         tags=["charts"],
         summary="The rows that a panel shows",
-        responses=PROBLEMS,
+        responses=ROWS,
     )
     @needs(Action.READ)
     async def panel_rows(
@@ -175,7 +176,9 @@ async def picture(
     tag = tag_of(encode(order).decode())
     if (same := unchanged(request, tag)) is not None:
         return same
+    name = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in panel.title)[:60] or "chart"
     headers = {
+        "Content-Disposition": f'inline; filename="{name}.{order.format}"',
         "ETag": tag,
         "Cache-Control": "no-cache",
         "Content-Security-Policy": _ALONE,

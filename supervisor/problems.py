@@ -67,7 +67,7 @@ class ProblemDocument(BaseModel):
     errors: list[Mistake] = []
 
 
-PROBLEM: dict[str, Any] = {"model": ProblemDocument, "content": {MEDIA_TYPE: {}}}
+PROBLEM: dict[str, Any] = {"model": ProblemDocument}
 """What OpenAPI is told of an answer that is a problem."""
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request, Response
-from fastapi.responses import JSONResponse, PlainTextResponse
+from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
 from ghcm.errors import listed, suggest
@@ -26,13 +26,21 @@ from ghcm.supervisor import call_rows
 from ghcm.supervisor.access.needs import needs
 from ghcm.supervisor.catalogue import Catalogue, KnownProgram
 from ghcm.supervisor.problems import PROBLEM, Problem
-from ghcm.supervisor.sinks import Chosen, Selection, SinkWatch, documents, select
+from ghcm.supervisor.sinks import Chosen, Offset, Selection, SinkWatch, documents, select
 from ghcm.values.timestamps import timestamp_text
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     404: PROBLEM | {"description": "There is no such program or sink."},
     422: PROBLEM | {"description": "There is no such column, or a value does not fit it."},
 }
+
+
+ROWS: dict[int | str, dict[str, Any]] = {
+    **PROBLEMS,
+    200: {"content": {"text/csv": {}}, "description": "The rows; `X-Total-Count` says how many there are in all."},
+    304: {"description": "The reader has them."},
+}
+"""The answers of endpoints that give rows."""
 
 
 class ShownSink(BaseModel):
@@ -119,15 +127,17 @@ def add(app: FastAPI, shown: Shown, most_rows: int) -> None:
         reason: Failure | None = None,
         each: Annotated[bool, Query(description="Each record, not how many by reason and place.")] = False,
         limit: Annotated[int, Query(ge=1, le=most_rows)] = min(1000, most_rows),
+        offset: Offset = 0,
     ) -> list[dict[str, Any]]:
         found = tables([shown.dead], shown.program(program).program.name, unit)
-        return (await asyncio.to_thread(letters_shown, found, reason and reason.value, each=each))[:limit]
+        letters = await asyncio.to_thread(letters_shown, found, reason and reason.value, each=each)
+        return letters[offset : offset + limit]
 
     @app.get(
         "/programs/{program}/sinks/{sink}/rows",
         tags=["sinks"],
         summary="The rows of a sink, the newest first",
-        responses=PROBLEMS,
+        responses=ROWS,
     )
     @needs(Action.READ)
     async def get_rows(
@@ -137,7 +147,7 @@ def add(app: FastAPI, shown: Shown, most_rows: int) -> None:
         chosen: Chosen,
         format: call_rows.RowFormat = None,
         limit: Annotated[int, Query(ge=1, le=most_rows)] = min(1000, most_rows),
-        offset: Annotated[int, Query(ge=0)] = 0,
+        offset: Offset = 0,
     ) -> Response:
         found = await shown.snapshot(program, sink)
         return await rows_answer(request, found, replace(chosen, limit=limit, offset=offset), program, sink, format)
@@ -156,7 +166,7 @@ async def rows_answer(
     rows = await asyncio.to_thread(documents, selected)
     if as_csv:
         text = await asyncio.to_thread(call_rows.as_csv, selected.columns.names, rows)
-        return PlainTextResponse(text, headers=headers, media_type="text/csv")
+        return call_rows.csv_answer(text, f"{program}-{sink}", headers)
     document: dict[str, object] = {
         "program": program,
         "sink": sink,

@@ -30,6 +30,12 @@ from ghcm.types import strip
 from ghcm.values import from_json, to_json
 from ghcm.values.timestamps import timestamp_text
 
+Offset: TypeAlias = Annotated[int, Query(ge=0, le=2**53)]
+"""How many rows to leave out; as many as JSON can name."""
+
+_LONGEST = 1e10
+"""Seconds that one may look back: three hundred years, as far as microseconds reach."""
+
 MOST_ROWS = 100_000
 """Rows of a sink that are kept."""
 
@@ -145,7 +151,7 @@ def _is(field: types.Field, text: str) -> pl.Expr:
     plain = strip(field.type)
     try:
         value = series_of(field.name, [_value(text, plain)], plain)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         expected = f"timestamp such as {timestamp_text(0)}" if isinstance(plain, types.Timestamp) else str(plain)
         message = f'column "{field.name}" cannot be "{text}": it is {expected}'
         raise Problem(422, "GHCM-340", message) from error
@@ -184,7 +190,9 @@ def _selection(
     ] = None,
     since: Annotated[str | None, Query(description="From this moment on.")] = None,
     until: Annotated[str | None, Query(description="Before this moment.")] = None,
-    last: Annotated[Seconds | None, Query(description='Back from the newest moment: "90", "5m", "1h".')] = None,
+    last: Annotated[
+        Seconds | None, Query(le=_LONGEST, description='Back from the newest moment: "90", "5m", "1h".')
+    ] = None,
     order: Annotated[list[str] | None, Query(description='Columns, "-" before those that go down.')] = None,
 ) -> Selection:
     return Selection(
@@ -203,12 +211,12 @@ Chosen: TypeAlias = Annotated[Selection, Depends(_selection)]
 
 
 def names(given: list[str] | None) -> tuple[str, ...]:
-    """Names that are given with commas between them, or one by one.
+    """Names that are given with commas between them, or one by one, each once.
 
-    >>> names(["a,b", "c"])
+    >>> names(["a,b", "c,a"])
     ('a', 'b', 'c')
     """
-    return tuple(name.strip() for text in given or () for name in text.split(",") if name.strip())
+    return tuple(dict.fromkeys(name.strip() for text in given or () for name in text.split(",") if name.strip()))
 
 
 def filters(given: list[str] | None) -> dict[str, str]:

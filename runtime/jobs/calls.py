@@ -118,16 +118,23 @@ class CallStore:
         return _call(rows[0]) if rows else None
 
     def find(
-        self, program: str | None = None, unit: str | None = None, state: CallState | None = None, limit: int = 100
+        self,
+        program: str | None = None,
+        unit: str | None = None,
+        state: CallState | None = None,
+        limit: int = 100,
+        before: tuple[int, str] | None = None,
     ) -> list[Call]:
-        """The calls that fit, newest first."""
+        """The calls that fit, newest first; those that come behind one that was accepted then and has that id."""
         rows = self._database.rows(
             "SELECT * FROM calls WHERE (?1 IS NULL OR program = ?1) AND (?2 IS NULL OR unit = ?2)"
-            " AND (?3 IS NULL OR state = ?3) ORDER BY accepted DESC, id DESC LIMIT ?4",
+            " AND (?3 IS NULL OR state = ?3) AND (?5 IS NULL OR (accepted, id) < (?5, ?6))"
+            " ORDER BY accepted DESC, id DESC LIMIT ?4",
             program,
             unit,
             state and state.value,
             limit,
+            *(before or (None, None)),
         )
         return [_call(row) for row in rows]
 

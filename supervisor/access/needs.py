@@ -22,7 +22,7 @@ from ghcm.supervisor.problems import PROBLEM, Problem
 
 UNKNOWN_CALLER: dict[int | str, dict[str, Any]] = {
     401: PROBLEM | {"description": "The request brings no token, or one that is not valid."},
-    403: PROBLEM | {"description": "The token has no scope for this."},
+    403: PROBLEM | {"description": "The token has no scope for this, or a page of another server asks."},
 }
 """What OpenAPI is told of every route."""
 

@@ -5,8 +5,9 @@ the arrows, labels them or colours them by a level, of which 1 is the worst, and
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf, isfinite
 from typing import cast
 
 import polars as pl
@@ -96,11 +97,18 @@ def _edges(panel: Panel, frame: pl.DataFrame) -> list[_Edge]:
     edges: list[_Edge] = []
     for at, ((source, target), found) in enumerate(met.items(), 1):
         steps = sorted({cast("int", row["step"]) for row in found if row["step"] is not None}) if numbered else [at]
-        levels = [int(cast("float", row["level"])) for row in found if row.get("level") is not None]
-        worst = min(found, key=lambda row: cast("float", row.get("level") or 99))
+        levels = [int(level) for row in found if (level := _level(row)) < inf]
+        worst = min(found, key=_level)
         label = clean(worst.get("label") or "")
         edges.append(_Edge(source, target, tuple(steps), label, min(levels, default=None), len(found)))
     return edges
+
+
+def _level(row: Mapping[str, object]) -> float:
+    """How bad it is, 1 the worst of what is usual; infinite where nobody says."""
+    level = row.get("level")
+    found = inf if level is None else float(cast("float", level))
+    return found if isfinite(found) else inf
 
 
 def _together(edges: Sequence[_Edge], nodes: str) -> list[_Edge]:
@@ -132,7 +140,7 @@ def _fewer(edges: Sequence[_Edge], most: int) -> tuple[list[_Edge], int]:
         return list(edges), 0
     kept: list[_Edge] = []
     shown: set[str] = set()
-    for edge in sorted(edges, key=lambda each: (each.level or 99, -each.count, each.steps)):
+    for edge in sorted(edges, key=lambda each: (inf if each.level is None else each.level, -each.count, each.steps)):
         more = shown | {edge.source, edge.target}
         if len(more) <= most and len(kept) < 2 * most:
             shown = more

@@ -1,5 +1,7 @@
 """Charts show the sums of what they are given: by axis, by series, the greatest by themselves; graphs stay readable."""
 
+from math import inf, nan
+
 import polars as pl
 
 from ghcm.panels import Panel
@@ -117,6 +119,17 @@ def test_a_graph_stays_readable() -> None:
     assert len(made.names) <= 20 and len(made.arrows) <= 40
     assert "not shown" in made.note
     assert {each.level for each in made.arrows} == {1}
+
+
+def test_nothing_is_worse_than_a_severity_of_zero_and_no_number_is_none() -> None:
+    rows = [(1, "a", "b", 1.0, "one"), (2, "a", "b", 0.0, "zero"), (3, "b", "c", nan, "none"), (4, "c", "d", inf, "")]
+    columns = Struct((*ALERTS.fields[:3], Field("level", Float()), Field("what", String())))
+    panel = Panel("T", "s", "graph", source="src", target="dst", severity="level", label="what")
+    made = plan(panel, columns_of(rows, [(field.name, field.type) for field in columns.fields]), columns)
+    assert isinstance(made, Graph)
+    assert [(arrow.level, arrow.label) for arrow in made.arrows] == [(0, "zero"), (None, "none"), (None, "")]
+    few = graph([(at, f"a{at}", f"b{at}", at % 2) for at in range(40)], top=2)
+    assert [arrow.level for arrow in few.arrows] == [0]
 
 
 def test_what_names_hide_is_shown() -> None:

@@ -1,0 +1,90 @@
+"""The pages for people: to watch a program, and to read what can be asked; their files come from here alone.
+
+Annotations are evaluated (no `from __future__ import annotations`), as FastAPI asks for.
+"""
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal
+
+from fastapi import FastAPI, Request, Response
+
+from ghcm.runtime.access.scopes import Action
+from ghcm.supervisor.access.needs import Open, needs, open_to
+from ghcm.supervisor.problems import PROBLEM
+from ghcm.supervisor.sink_routes import Shown, tag_of, unchanged
+
+_FOLDER = Path(__file__).parent / "dashboard"
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""What the page may load and do: nothing of what data could bring in."""
+
+_DOCS_POLICY = _POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'").replace("blob:", "data:")
+"""Swagger UI writes styles into its elements, and has its icons in them."""
+
+_MEDIA = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+
+_ANSWERS: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/html": {}}, "description": "The page."},
+    304: {"description": "The reader has it."},
+    404: PROBLEM | {"description": "There is no such program."},
+}
+
+
+def add(app: FastAPI, shown: Shown) -> None:
+    """Add the pages and their files."""
+
+    @app.get(
+        "/programs/{program}/watch",
+        tags=["status"],
+        summary="A page to watch the program",
+        response_class=Response,
+        responses=_ANSWERS,
+    )
+    @needs(Action.READ)
+    async def watch(program: str, request: Request) -> Response:
+        shown.program(program)
+        return _file(request, _FOLDER / "watch.html")
+
+    @app.get("/sign-in", include_in_schema=False)
+    @open_to(Open.EVERYONE)
+    async def sign_in(request: Request) -> Response:
+        return _file(request, _FOLDER / "sign-in.html")
+
+    @app.get("/watch/{name}", include_in_schema=False)
+    @open_to(Open.EVERYONE)
+    async def part(name: Literal["watch.js", "watch.css", "sign-in.js", "icon.svg"], request: Request) -> Response:
+        return _file(request, _FOLDER / name)
+
+    @app.get("/docs", include_in_schema=False)
+    @open_to(Open.EVERYONE)
+    async def docs(request: Request) -> Response:
+        return _file(request, _FOLDER / "docs.html", _DOCS_POLICY)
+
+    @app.get("/docs/docs.js", include_in_schema=False)
+    @open_to(Open.EVERYONE)
+    async def docs_script(request: Request) -> Response:
+        return _file(request, _FOLDER / "docs.js")
+
+    @app.get("/docs/{name}", include_in_schema=False)
+    @open_to(Open.EVERYONE)
+    async def docs_part(name: Literal["swagger-ui-bundle.js", "swagger-ui.css"], request: Request) -> Response:
+        return _file(request, Path(str(files("fastapi_offline") / "static" / name)))
+
+
+def _file(request: Request, path: Path, policy: str = _POLICY) -> Response:
+    data = path.read_bytes()
+    tag = tag_of(data.hex(), policy)
+    if (same := unchanged(request, tag)) is not None:
+        return same
+    headers = {
+        "Cache-Control": "no-cache",
+        "Content-Security-Policy": policy,
+        "ETag": tag,
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+    }
+    return Response(data, headers=headers, media_type=_MEDIA[path.suffix])
