@@ -124,7 +124,7 @@ class Processes:
             self.calls_may_be_lost()
 
         command = Command("redis", embedded_command(self.state.redis), self.state.logs / "redis.log")
-        self._keep(command, started=answering, ping=lambda: _answers_ping(socket_path))
+        self._keep(command, started=answering, ping=lambda: _answers_ping(socket_path, loading=True))
 
     async def _start_http_second(self) -> None:
         """Leave the processors to the first results; who calls meanwhile waits on the socket that listens already."""
@@ -208,15 +208,15 @@ class Processes:
             await self.children[name].stop()
 
 
-async def _answers_ping(path: Path) -> None:
-    """Return when the Redis at this socket has loaded its data and answers."""
+async def _answers_ping(path: Path, *, loading: bool = False) -> None:
+    """Return when the Redis at this socket has loaded its data and answers; with `loading` any answer will do."""
     while True:
         with contextlib.suppress(OSError, asyncio.IncompleteReadError):
             reader, writer = await asyncio.open_unix_connection(str(path))
             writer.write(b"PING\r\n")
             answer = await reader.readline()
             writer.close()
-            if answer.startswith(b"+PONG"):
+            if answer.startswith(b"+PONG") or (loading and answer):
                 return
         await asyncio.sleep(0.01)  # a server that starts has no way to tell
 
