@@ -36,9 +36,7 @@ _CALLED: dict[int | str, dict[str, Any]] = {
     **_FOUND,
     200: {"model": CallDocument, "description": "The call in its final state; with its reply as `data`."},
     202: {"model": CallDocument, "description": "The call is accepted; `Location` is where it is."},
-    400: PROBLEM | {"description": "The body is no JSON."},
     409: PROBLEM | {"description": "The key belongs to another call."},
-    415: PROBLEM | {"description": "The request is not sent as JSON."},
     429: PROBLEM | {"description": "Too many calls wait or run."},
 }
 

@@ -7,8 +7,10 @@ from fastapi import FastAPI
 from ghcm.supervisor.problems import MEDIA_TYPE, PROBLEM
 
 EVERYWHERE: dict[int | str, dict[str, Any]] = {
+    400: PROBLEM | {"description": "The body is no JSON."},
     408: PROBLEM | {"description": "The body of the request does not come."},
     413: PROBLEM | {"description": "The request is too large: pass references, not data."},
+    415: PROBLEM | {"description": "The request is not sent as JSON."},
     421: PROBLEM | {"description": "The host is not this server."},
     422: PROBLEM | {"description": "A parameter does not fit."},
     500: PROBLEM | {"description": "What was asked for has failed."},
