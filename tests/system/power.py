@@ -118,7 +118,7 @@ def machine(folder: Path, losses: int, seed: int) -> Storm:
     (root / "power.istream").write_text(PROGRAM.replace("ROWS", str(rows)).replace("RATE", str(RATE)))
     disk = Disk(root, folder / "disk", compiled(folder))
     disk.begin()
-    with running(root, GHCM_LIMITS_RESTARTS="100000", **disk.environment) as daemon:
+    with running(root, GHCM_RESTARTS_LIMIT="100000", **disk.environment) as daemon:
         found = Storm(daemon, chance, spark=False, services=None, program="power")
         job = daemon.submit("power.istream")
         callers = [threading.Thread(target=found.call) for _ in range(2)]

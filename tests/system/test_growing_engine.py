@@ -36,9 +36,15 @@ class Noted:
     calls: dict[str, Instruction] = field(default_factory=dict[str, Instruction])
 
     def accept(self, instruction: Instruction) -> Call:
+        raise AssertionError(instruction)
+
+    def accept_own(self, instruction: Instruction) -> bool:
         known = self.calls.setdefault(instruction.id, instruction)
         assert (known.unit, known.parameters) == (instruction.unit, instruction.parameters)
-        return None  # type: ignore[return-value]
+        return True
+
+    def sync(self) -> None:
+        """Nothing: it is in this process alone."""
 
     def started(self, instruction: Instruction, executor: str) -> tuple[Start, Call]:
         raise AssertionError(instruction)
