@@ -72,7 +72,6 @@ class Daemon:
         await self.processes.start(standby=self._standby)
         jobs, leases = self.jobs, self.jobs.leases
         tasks = [asyncio.create_task(keep("the care for calls", jobs.calls.run), name="calls")]
-        tasks.append(asyncio.create_task(keep_watchdog(), name="watchdog"))
         try:
             jobs.resume()  # before anybody can submit one, which would be taken for one of them
             renewing = partial(leases.keep, jobs.leased, jobs.lease_is_lost)
@@ -81,6 +80,7 @@ class Daemon:
             await self._control.open()
             ready(status(self))
             notify("READY=1")
+            tasks.append(asyncio.create_task(keep_watchdog(), name="watchdog"))
             await self.stopping.wait()
         finally:
             log.info("stopping")
