@@ -10,6 +10,7 @@ import socket
 import uuid
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from io import UnsupportedOperation
 from typing import Any
 
 from ghcm.errors import GhcmError
@@ -110,7 +111,7 @@ class _Answers:
             return PythonFile(self._create(path), mode="w")
 
     def open_append_stream(self, path: str, metadata: object) -> Any:
-        raise NotImplementedError("files are written as a whole")
+        raise UnsupportedOperation(f'"hdfs://{self._address}{path}" is written as a whole, and not added to')
 
     def _create(self, path: str) -> Any:
         folder, name = posixpath.split(path)

@@ -12,6 +12,7 @@ import io
 import os
 import secrets
 import shutil
+import struct
 import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -21,7 +22,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeAlias, cast
 
-from ghcm.durable import flush
+from ghcm.durable import flush, sync
 from ghcm.errors import GhcmError
 from ghcm.stores import SCHEMES, asking, delta_client, file_system, scheme_of
 
@@ -257,9 +258,15 @@ def _private() -> Path:
     return found
 
 
+_RIGHTS = ((0x01, 7), (0x04, 0), (0x20, 0))
+_FOR_OWNER = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", who, may, 2**32 - 1) for who, may in _RIGHTS)
+"""A list of rights as Linux keeps it, version 2: the owner may do everything, the group and others nothing."""
+
+
 def make_private(folder: Path) -> None:
-    """Make a folder that is open to us alone, or what is there. GhcmError if it is another's, or leads there by a link
-    of another's.
+    """Make a folder that is open to us alone, or what is there, and so is what any process makes below it from now on,
+    where the file system knows default lists of rights. GhcmError if it is another's, or leads there by a link of
+    another's.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     found = folder.stat()
@@ -268,6 +275,23 @@ def make_private(folder: Path) -> None:
         raise GhcmError(f'"{folder}" belongs to someone else', code="GHCM-753", hint=hint)
     if found.st_mode & 0o077:
         folder.chmod(0o700)
+    with suppress(OSError):  # else the folder alone keeps others out
+        # The umask of engines is that of the user, for sinks have it; Java and Redis ask nobody for rights.
+        os.setxattr(folder, "system.posix_acl_default", _FOR_OWNER)
+
+
+def write_private(file: Path, data: bytes) -> None:
+    """Write a file of this machine that nobody else may read; it is there as a whole or as before, and lasts."""
+    handle, new = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    try:
+        with os.fdopen(handle, "wb") as opened:
+            opened.write(data)
+            flush(opened)
+        os.replace(new, file)
+    except OSError:
+        Path(new).unlink()
+        raise
+    sync(file.parent)
 
 
 def private_opener(path: str, flags: int) -> int:
