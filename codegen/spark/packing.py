@@ -20,6 +20,7 @@ _NEEDED = (
     *(
         "durable.py",
         "errors.py",
+        "fence.py",
         "places.py",
         "source.py",
         "hdfs.py",

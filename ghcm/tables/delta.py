@@ -10,7 +10,7 @@ import logging
 import os
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any, cast
@@ -21,6 +21,7 @@ import pyarrow.parquet
 
 from ghcm.durable import sync
 from ghcm.errors import GhcmError
+from ghcm.fence import Fence
 from ghcm.places import Place, delta_place, machine, names_in, readable
 from ghcm.tables.delta_columns import arrow_schema, last_of_each, missing_columns, refused
 from ghcm.tables.partitions import folder_of, texts_among, values_in
@@ -74,12 +75,18 @@ def deltalake() -> Any:
 
 class DeltaTable:
     """A folder that is a Delta table or becomes one. Who writes gives its `columns` and the names of those that divide
-    its files (`partition`), and who upserts those of the `key`.
+    its files (`partition`), who upserts those of the `key`, and who may lose the right to write the `fence`.
     """
 
     def __init__(
-        self, path: Place, columns: Struct | None = None, key: Sequence[str] = (), partition: Sequence[str] = ()
+        self,
+        path: Place,
+        columns: Struct | None = None,
+        key: Sequence[str] = (),
+        partition: Sequence[str] = (),
+        fence: Fence | None = None,
     ) -> None:
+        self._fence = fence
         self.path = path
         self._log = path / "_delta_log"
         self._columns = columns
@@ -167,7 +174,10 @@ class DeltaTable:
         said = {"ghcm": __version__, "ghcm.version": version, "ghcm.writer": writer, "ghcm.rows": str(rows)}
         done = library.Transaction(series, number, now_us() // 1000)
         again = None if mode == "append" else 0  # `deltalake` does not see all that is in the way of a replacement
-        properties = library.CommitProperties(said, again, [done])
+
+        def properties(table: Any) -> Any:
+            return library.CommitProperties(said, again, [done, *self._token(table)])
+
         left = _TRIES
         while (found := self.committed(version)) is None:
             try:
@@ -180,6 +190,17 @@ class DeltaTable:
                 self.untidy = before // _MANY != last // _MANY
                 return Version(version, rows, now_us(), (), mode != "append", last)
         return found
+
+    def _token(self, table: Any) -> list[Any]:
+        """Our token as the transaction of an application, in which others with the same are in the way: one that is
+        newer was seen by no commit behind it. GhcmError where the table has a newer one.
+        """
+        if self._fence is None:
+            return []
+        name = f"ghcm.fence.{self._fence.program}"
+        return [
+            deltalake().Transaction(name, self._fence.check(table.transaction_version(name)).token, now_us() // 1000)
+        ]
 
     def discard(self, version: str, files: Sequence[DataFile]) -> None:
         """Drop what an interrupted `publish` has left of a version that is not committed."""
@@ -222,12 +243,14 @@ class DeltaTable:
         return True
 
     def _commit(
-        self, version: str, mode: str, staged: Place, files: Sequence[DataFile], properties: Any
+        self, version: str, mode: str, staged: Place, files: Sequence[DataFile], of: Callable[[Any], Any]
     ) -> tuple[int, int]:
-        """One commit, brought to disk; the numbers of the commits before and after."""
+        """One commit, with the properties `of` the table as it is, brought to disk; the numbers of the commits before
+        and after.
+        """
         with nullcontext() if mode == "append" else alone(self.path):
             table = self._table if mode == "append" and self._table else self._open()
-            before = table.version()
+            before, properties = table.version(), of(table)
             if mode == "upsert" and files:
                 names = [staged / file.name for file in files]
                 rows = last_of_each(names, self._key, self._texts, self._merged(version))

@@ -22,6 +22,9 @@ from ghcm.values import cell_writer, compact, own_writer
 Run: TypeAlias = Callable[[Callable[[Any], Any]], Any]
 """Runs a step with a client of redis-py, again where the server was away."""
 
+Write: TypeAlias = Callable[..., Any]
+"""Runs a step with a pipeline of redis-py and executes it, see `ghcm.fence.write_redis`."""
+
 LONGEST_KEY = 65_536
 _CHUNK = 1000
 _AT_ONCE = 10_000
@@ -69,7 +72,7 @@ class Form:
                 raise GhcmError(message, code="GHCM-734", hint=hint)
             yield (f"{part}-{number}", compact([key, text])) if self.appends else (key, text)
 
-    def publish(self, run: Run, prefix: str, version: str, record: str, parts: Sequence[int]) -> None:
+    def publish(self, run: Run, write: Write, prefix: str, version: str, record: str, parts: Sequence[int]) -> None:
         """Make a prepared version visible and note `record` of it. `parts`: the rows of each part of what is appended.
         One that was begun goes on where it was.
         """
@@ -81,22 +84,22 @@ class Form:
             every = (f"{part}-{number}" for part, count in enumerate(parts) for number in range(count))
             done = int(run(lambda client: client.hget(f"{prefix}:@progress", version)) or 0)
             for rows in _portions(run, staging, islice(every, done, None)):
-                run(partial(self._append, prefix=prefix, version=version, rows=rows, done=done))
+                write(partial(self._append, prefix=prefix, version=version, rows=rows, done=done))
                 done += len(rows)
         else:
-            cursor = run(partial(self._put, staging=staging, cursor=0))
+            cursor = -1
             while cursor:
-                cursor = run(partial(self._put, staging=staging, cursor=cursor))
-        run(lambda client: client.eval(_FINISH, 1, prefix, version, record))
+                cursor, rows = run(partial(_scan, staging=staging, cursor=max(cursor, 0)))
+                write(partial(self._put, rows=rows), together=False)
+        write(partial(_finish, prefix=prefix, version=version, record=record))
 
     @property
     def _milliseconds(self) -> int | None:
         return None if self.expire_us is None else self.expire_us // 1000
 
-    def _put(self, client: Any, staging: str, cursor: int) -> int:
-        """Write some of the keys; where the next are, 0 where these were the last."""
-        following, rows = client.hscan(staging, cursor, count=_CHUNK)
-        pipe, expire = client.pipeline(transaction=False), self._milliseconds
+    def _put(self, pipe: Any, rows: dict[Any, Any]) -> None:
+        """Write some of the keys."""
+        expire = self._milliseconds
         if self.name == "hash":
             pipe.script_load(_HASH)
         for key, text in rows.items():
@@ -110,15 +113,13 @@ class Form:
                         pipe.pexpire(place, expire)
                 case _:  # a text, whatever its name
                     pipe.set(key, text, px=expire)
-        pipe.execute()
-        return int(following)
 
-    def _append(self, client: Any, prefix: str, version: str, rows: list[Any], done: int) -> None:
+    def _append(self, pipe: Any, prefix: str, version: str, rows: list[Any], done: int) -> None:
         keys = {key: number for number, key in enumerate(dict.fromkeys(key for key, _ in rows), 3)}
         said = (version, done, done + len(rows), self.name, self._milliseconds or "")
         texts = (part for key, text in rows for part in (keys[key], text))
         notes = (f"{prefix}:@progress", f"{prefix}:@prepared")
-        client.eval(_APPEND, len(keys) + 2, *notes, *keys, *said, *texts)
+        pipe.eval(_APPEND, len(keys) + 2, *notes, *keys, *said, *texts)
 
 
 def _portions(run: Run, staging: str, names: Iterator[str]) -> Iterator[list[Any]]:
@@ -134,6 +135,16 @@ def _portions(run: Run, staging: str, names: Iterator[str]) -> Iterator[list[Any
             held, size = [], 0
     if held:
         yield held
+
+
+def _finish(pipe: Any, prefix: str, version: str, record: str) -> None:
+    pipe.eval(_FINISH, 1, prefix, version, record)
+
+
+def _scan(client: Any, staging: str, cursor: int) -> tuple[int, dict[Any, Any]]:
+    """Some of the staged keys; where the next are, 0 where these were the last."""
+    following, rows = client.hscan(staging, cursor, count=_CHUNK)
+    return int(following), rows
 
 
 def _read(client: Any, staging: str, names: list[str]) -> list[Any]:

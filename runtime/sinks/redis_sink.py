@@ -89,7 +89,8 @@ class RedisWriter:
         commit = Commit(version, int(json.loads(cast("bytes", prepared))["rows"]), now_us())
         record = json.dumps({"rows": commit.rows, "time": commit.time})
         if self._form.shown is not None:
-            self._form.shown.publish(self._connections.run, self._prefix, version, record, [commit.rows])
+            run, write = self._connections.run, self._connections.write
+            self._form.shown.publish(run, write, self._prefix, version, record, [commit.rows])
             return commit
         if self._mode is Mode.REPLACE:
             self._script(COMMIT_REPLACE, version, record, round(self._connections.kept_s))
@@ -124,7 +125,7 @@ class RedisWriter:
         return f"{self._prefix}:{version}" if self._mode is Mode.REPLACE else f"{self._prefix}:@staging:{version}"
 
     def _script(self, script: str, *arguments: str | int) -> object:
-        return self._connections.run(lambda client: client.eval(script, 1, self._prefix, *arguments))
+        return self._connections.write(lambda pipe: pipe.eval(script, 1, self._prefix, *arguments))[-1]
 
 
 def open_writer(
@@ -213,21 +214,21 @@ def _commit(version: str, found: bytes) -> Commit:
 
 
 def _hash(connections: Connections, prefix: str, mode: Mode, version: str | None, call: str | None) -> str | None:
-    """The hash to read; None where nothing was ever written."""
-    if mode is Mode.REPLACE:
-        if version is None and call is not None:
-            version = call
-        if version is None:
-            latest = connections.run(lambda client: client.get(f"{prefix}:@latest"))
-            return None if latest is None else f"{prefix}:{cast('bytes', latest).decode()}"
-        if _commits(connections, prefix, version) is None:
-            raise _no_version(prefix, version)
-        return f"{prefix}:{version}"
-    if call is not None:
-        return f"{prefix}:@call:{call}"
-    if version is not None and _commits(connections, prefix, version) is None:
-        raise _no_version(prefix, version)
-    return prefix
+    """The hash to read; None where nothing was ever written. GhcmError where it is no longer kept."""
+    named = version if version is not None else call
+    if named is None:
+        if mode is not Mode.REPLACE:
+            return prefix
+        latest = connections.run(lambda client: client.get(f"{prefix}:@latest"))
+        return None if latest is None else f"{prefix}:{cast('bytes', latest).decode()}"
+    commit = _commits(connections, prefix, named)
+    if commit is None and (mode is Mode.REPLACE or call is None):
+        raise _no_version(prefix, named)
+    of_call = prefix if call is None else f"{prefix}:@call:{call}"
+    key = f"{prefix}:{named}" if mode is Mode.REPLACE else of_call
+    if commit is not None and commit.rows and not connections.run(lambda client: client.exists(key)):
+        raise _no_version(prefix, named)
+    return key
 
 
 def _scan(connections: Connections, key: str) -> Iterator[tuple[bytes, bytes]]:

@@ -7,10 +7,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ghcm.errors import GhcmError
+from ghcm.fence import hold
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks import redis_sink, sql_sink, table_sink
 from ghcm.runtime.sinks.backend import KeyOf, Page, SinkBackend, SinkView, SinkWriter
+from ghcm.runtime.sinks.fenced import fenced
 from ghcm.spg.connectors import Kafka, unreadable
 from ghcm.spg.graph import Sink
 
@@ -50,8 +52,10 @@ def open_writer(
         from ghcm.runtime.sinks import kafka_sink  # its client is large, and few programs need it
 
         assert staging is not None, "whoever runs a unit has a state directory"
-        return kafka_sink.open_writer(sink, connections, writer=writer, key=key, staging=staging)
-    return _backend(sink, "written").open_writer(sink, connections, writer=writer, key=key, call=call)
+        return fenced(kafka_sink.open_writer(sink, connections, writer=writer, key=key, staging=staging), connections)
+    hold(connections.fence)  # opening may make a table, or give it columns
+    opened = _backend(sink, "written").open_writer(sink, connections, writer=writer, key=key, call=call)
+    return fenced(opened, connections)
 
 
 def read(sink: Sink, connections: Connections, *, version: str | None = None, call: str | None = None) -> Iterator[Row]:

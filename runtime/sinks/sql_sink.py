@@ -69,6 +69,7 @@ class SqlWriter:
     def prepare(self, version: str) -> int:
         table, rows = self._table, self._rows
         with table.database.writing(f'write to "{table.name}"') as connection:
+            table.pass_fence(connection)
             self._stage(connection)
             table.prepare(connection, Note(version, self._part, rows, self._writer, None))
         self._waiting, self._rows, self._staged, self._tried = [], 0, 0, False
@@ -78,6 +79,7 @@ class SqlWriter:
     def commit(self, version: str) -> Commit:
         table = self._table
         with table.database.writing(f'commit to "{table.name}"') as connection:
+            table.pass_fence(connection)
             note = table.note(connection, version)
             if note is None:
                 raise GhcmError(f'version "{version}" of "{table.name}" was never prepared', code="GHCM-732")
@@ -94,6 +96,7 @@ class SqlWriter:
         """As `SinkWriter.recover`; also what nobody has prepared for a day."""
         table, mine = self._table, self._own()
         with table.database.writing(f'clean up "{table.name}"') as connection:
+            table.pass_fence(connection)
             notes = table.notes(connection)
             gone = [each for each in notes if each.time is None and each.writer == self._writer]
             table.drop(connection, [each for each in gone if each.version not in keep])
@@ -244,7 +247,7 @@ def table_of(sink: Sink, connections: Connections) -> SqlTable:
     connector = sink.connector
     assert isinstance(connector, Sql), "the registry leads here for these alone"
     key = sink.key_columns if sink.mode is Mode.UPSERT else ()
-    return SqlTable(connections.database(connector.connection), connector.table, sink.columns, key)
+    return SqlTable(connections.database(connector.connection), connector.table, sink.columns, key, connections.fence)
 
 
 def _rows(connection: Any, table: SqlTable, query: Any) -> Iterator[Row]:

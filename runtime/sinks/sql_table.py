@@ -1,10 +1,11 @@
-"""The tables of a database that one sink has: the one that readers see, and two of ours beside it.
+"""The tables of a database that one sink has: the one that readers see, and ours beside it.
 
 ::
 
     <table>               what readers see
     ghcm_staged_<hash>    part, place, the columns: rows that are written and not yet seen, in parts of one writer
     ghcm_versions         what is prepared or committed: of which table, whose, where staged, how many rows, when
+    ghcm_fences           by table and program the token of the daemon that has written last, where several may
 
 A version becomes visible in one transaction that also notes its series and number (see `ghcm.tables.versions`), so that
 a commit that is repeated is recognised. What a call wrote stays staged for ten minutes, for who asks for its rows; of
@@ -21,11 +22,12 @@ from typing import Any
 
 from ghcm import types
 from ghcm.errors import GhcmError
+from ghcm.fence import Fence
 from ghcm.tables.database import READS, Database, sqlalchemy
 from ghcm.tables.versions import now_us, series_of
 from ghcm.types import Struct, Type, is_nullable, strip
 
-VERSIONS = "ghcm_versions"
+VERSIONS, _FENCES = "ghcm_versions", "ghcm_fences"
 PART, PLACE, _ORDER = "ghcm_part", "ghcm_place", "ghcm_order"
 _KEPT_US = 600 * 1_000_000
 _CALLS_US = 7 * 24 * 3600 * 1_000_000
@@ -35,6 +37,8 @@ _VERSIONS: Mapping[str, str] = {
     **dict.fromkeys(("place", "version", "series", "part", "writer"), "text"),
     **dict.fromkeys(("number", "rows", "time"), "bigint"),
 }
+
+_FENCE: Mapping[str, str] = {"place": "text", "program": "text", "token": "bigint"}
 
 _POSTGRES: Mapping[type[Type], str] = {
     types.Bool: "boolean", types.Int: "bigint", types.Int32: "integer", types.Float: "double precision",
@@ -67,11 +71,14 @@ class SqlTable:
     keeps one row for.
     """
 
-    def __init__(self, database: Database, name: str, columns: Struct, key: Sequence[str]) -> None:
+    def __init__(
+        self, database: Database, name: str, columns: Struct, key: Sequence[str], fence: Fence | None = None
+    ) -> None:
         if database.kind not in ("postgresql", "sqlite"):
             message = f'"{name}" cannot be a sink: "{database.name}" is a database of {database.kind}'
             raise GhcmError(message, code="GHCM-734", hint="sinks are tables of PostgreSQL or SQLite.")
         self.database, self.name, self.columns, self.key = database, name, columns, key
+        self._fence = fence
         self.postgres = database.kind == "postgresql"
         schema, _, plain = name.rpartition(".")
         self._schema, self._plain = schema or None, plain
@@ -96,6 +103,7 @@ class SqlTable:
             inspector, staged = self._library.inspect(connection), {PART: "text", PLACE: "bigint"}
             for name, wanted, key in (
                 (VERSIONS, _VERSIONS, ("place", "version")),
+                *([(_FENCES, _FENCE, ("place", "program"))] if self._fence is not None else []),
                 (self._staged, staged | null, tuple(staged)),
                 (self._plain, columns, self.key),
             ):
@@ -103,7 +111,7 @@ class SqlTable:
                     parts = [f"{self._quoted(each)} {type_}" for each, type_ in wanted.items()]
                     parts += [f"PRIMARY KEY ({', '.join(map(self._quoted, key))})"] if key else []
                     connection.exec_driver_sql(f"CREATE TABLE {self._named(name)} ({', '.join(parts)})")
-                elif name != VERSIONS:
+                elif name not in (VERSIONS, _FENCES):
                     self._fit(connection, inspector.get_columns(name, schema=self._schema), name, wanted)
             if self.key and set(self.key) not in self._unique(self._library.inspect(connection)):
                 raise self._refused(
@@ -180,6 +188,19 @@ class SqlTable:
     def filling(self) -> tuple[str, list[str]]:
         """How statements name the table of what is staged, and its columns."""
         return self._named(self._staged), list(map(self._quoted, (PART, PLACE, *self.columns.names)))
+
+    def pass_fence(self, connection: Any) -> None:
+        """Note our token; others wait until the end of the transaction. GhcmError where a newer one is noted."""
+        if self._fence is None:
+            return
+        fences, dialect = self._table(_FENCES, *_FENCE), getattr(self._library.dialects, self.database.kind)
+        mine = {"place": self._plain, "program": self._fence.program}
+        noting = dialect.insert(fences).values(mine | {"token": self._fence.held().token})
+        newer = {"token": noting.excluded.token}
+        larger = fences.c.token < noting.excluded.token
+        connection.execute(noting.on_conflict_do_update(index_elements=tuple(mine), set_=newer, where=larger))
+        here = (fences.c.place == self._plain, fences.c.program == self._fence.program)
+        self._fence.check(connection.execute(self._library.select(fences.c.token).where(*here)).scalar())
 
     # --- versions -----------------------------------------------------------------------------------------------------
 

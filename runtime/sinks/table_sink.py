@@ -12,6 +12,7 @@ from threading import Thread
 import polars as pl
 
 from ghcm.errors import GhcmError
+from ghcm.fence import Fence
 from ghcm.places import Place, remove
 from ghcm.runtime.data.columns import Row, columns_of
 from ghcm.runtime.formats.file_readers import read_file, read_frame
@@ -42,10 +43,17 @@ class TableWriter:
     """
 
     def __init__(
-        self, path: Place, connector: Files | Parquet, columns: Struct, mode: Mode, writer: str, key: Sequence[str] = ()
+        self,
+        path: Place,
+        connector: Files | Parquet,
+        columns: Struct,
+        mode: Mode,
+        writer: str,
+        key: Sequence[str] = (),
+        fence: Fence | None = None,
     ) -> None:
         by = connector.partition if isinstance(connector, Parquet) else ()
-        self._delta = DeltaTable(path, columns, key, by) if isinstance(connector, Parquet) else None
+        self._delta = DeltaTable(path, columns, key, by, fence) if isinstance(connector, Parquet) else None
         self._table: Table = self._delta or PlainTable(path)
         self._connector = connector
         self._columns = columns
@@ -201,9 +209,8 @@ def open_writer(
     sink: Sink, connections: Connections, *, writer: str, key: KeyOf | None, call: str | None
 ) -> TableWriter:
     """As `SinkBackend.open_writer`; the columns of the sink's key say what is upserted."""
-    return TableWriter(
-        connections.path(sink.connector.address[1]), _connector(sink), sink.columns, sink.mode, writer, sink.key_columns
-    )
+    path, fence = connections.path(sink.connector.address[1]), connections.fence
+    return TableWriter(path, _connector(sink), sink.columns, sink.mode, writer, sink.key_columns, fence)
 
 
 def read(sink: Sink, connections: Connections, *, version: str | None, call: str | None) -> Iterator[Row]:

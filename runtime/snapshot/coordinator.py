@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
 
+from ghcm.fence import hold
 from ghcm.runtime.contract import Publication
 from ghcm.runtime.contract import Timer as Timed
 from ghcm.runtime.data.dead_letter import DeadLetter
@@ -329,6 +330,7 @@ class SnapshotCoordinator:
         snapshot = self._snapshot(cut)
 
         def save() -> None:
+            hold(self.services.connections.fence)
             self.services.sync_calls()  # before a snapshot is on disk that has them no more, since they were sent
             self._store.write(snapshot)
 

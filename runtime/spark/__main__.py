@@ -1,4 +1,4 @@
-"""The Spark driver as a process: `python -m ghcm.runtime.spark --state DIR`.
+"""The Spark driver as a process: `python -m ghcm.runtime.spark --state DIR [--no-wait]`.
 
 Serves the batch units of all jobs in the store of the state directory. Requests are JSON objects, one a line, on
 standard input: {"op": "refresh"} (jobs have come or gone), {"op": "status"}, {"op": "cancel", "id": call}, {"op":
@@ -59,8 +59,10 @@ def main(words: list[str]) -> int:
 def _serve(options: argparse.Namespace, requests: SimpleQueue[dict[str, object]], beats: SimpleQueue[None]) -> int:
     settings = load_settings()
     start_logging(settings.log)
-    store = open_store(options.state / "jobs.sqlite", settings.limits.attempts)
-    driver = Driver(options.state, settings.redis_url, store, settings, _tell)
+    store = open_store(options.state / "jobs.sqlite", settings.retry_of)
+    driver = Driver(
+        options.state, settings.redis_url, store, settings, _tell, leases=options.leases, waits=not options.no_wait
+    )
     driver.on_gone = lambda: requests.put({"op": "gone"})
     driver.start()
     Thread(target=_beat, args=(beats, driver), name="ghcm-beat", daemon=True).start()
@@ -138,6 +140,10 @@ def _listen(requests: SimpleQueue[dict[str, object]], beats: SimpleQueue[None]) 
 def _arguments(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m ghcm.runtime.spark", description="Run the batch units of all jobs.")
     parser.add_argument("--state", type=Path, required=True, help="state directory")
+    parser.add_argument(
+        "--leases", type=Path, help="where the daemon notes its leases, without which nothing is written"
+    )
+    parser.add_argument("--no-wait", action="store_true", help="let calls fail that find no room")
     return parser.parse_args(words)
 
 

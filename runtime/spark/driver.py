@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ghcm.errors import GhcmError
+from ghcm.fence import Fence
 from ghcm.runtime.calls.ordering import SerialQueue, serialized_with
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.jobs.store import Store
@@ -49,7 +50,9 @@ class _Receiver:
 
 
 class Driver:
-    """`tell` reports events to the parent. Threads: one receiver per unit, a few slots, one that watches."""
+    """`tell` reports events to the parent; `leases` is where that notes which programs it has; calls that find no room
+    wait for it if `waits`. Threads: one receiver per unit, a few slots, one that watches.
+    """
 
     def __init__(
         self,
@@ -58,7 +61,11 @@ class Driver:
         store: Store,
         settings: Settings,
         tell: Callable[[str, dict[str, object]], None],
+        *,
+        leases: Path | None = None,
+        waits: bool = True,
     ) -> None:
+        self._leases = leases
         self._state = StateDirectory(state)
         self._redis = redis
         self._kafka = settings.kafka
@@ -69,6 +76,7 @@ class Driver:
         self._kept_s = settings.keep.answers
         slots = self._slot_count = settings.limits.batches
         self.session = Session(settings.spark, slots, state / "spark")
+        self._waits = waits
         self._slots = ThreadPoolExecutor(slots, "ghcm-slot")
         self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
         for slot in range(slots):
@@ -78,6 +86,7 @@ class Driver:
         self._jobs: dict[str, Job] = {}
         self._receivers: dict[tuple[str, str], _Receiver] = {}
         self._running: dict[str, Execution] = {}
+        self._later: list[tuple[_Receiver, Execution]] = []
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name="ghcm-watch", daemon=True)
@@ -153,9 +162,11 @@ class Driver:
 
     def _receive_from(self, job: Job, unit: Unit) -> None:
         connections = Connections(job.base, self._redis, self._kafka, self._patience, self._sql, self._kept_s)
+        if self._leases is not None:
+            connections.fence = Fence(job.program.name, self._leases)
         cache = connections.cache(topic_of(job.program, unit), job.program.name, f"{job.id}.spark")
         dead, stopping = self._state.dead.absolute(), self._stopping
-        services = Services(self.session, self._store.calls, connections, self._executor, dead, stopping)
+        services = Services(self.session, self._store.calls, connections, self._executor, dead, stopping, self._waits)
         line: SerialQueue[Execution] = SerialQueue(
             self._store.calls, job.program.name, serialized_with(job.program, unit)
         )
@@ -207,8 +218,11 @@ class Driver:
             self._execute(execution)
         finally:
             with self._lock:
-                receiver.open -= 1
-                self._close_idle(receiver)
+                if execution.later:
+                    self._later.append((receiver, execution))
+                else:
+                    receiver.open -= 1
+                    self._close_idle(receiver)
             receiver.line.leave(execution.instruction.id)
         with suppress(GhcmError):  # the store is away: the watcher tries again
             self._advance()
@@ -229,6 +243,8 @@ class Driver:
             return
         held: list[int] = []
         try:
+            if execution.waits():
+                return
             held = self._take_slots(id)
             self._tell("call", {"id": id, "unit": execution.instruction.unit, "state": "running"})
             with about(execution.instruction):
@@ -248,11 +264,12 @@ class Driver:
             with self._lock:
                 del self._running[id]
             execution.finished.set()
-            self._tell("call", {"id": id, "unit": execution.instruction.unit, "state": "over"})
+            if held:
+                self._tell("call", {"id": id, "unit": execution.instruction.unit, "state": "over"})
 
     def _take_slots(self, call: str) -> list[int]:
         """One slot for a call; all of them for one whose process has ended before, so that none dies with it again."""
-        if not self._store.calls.suspected(call, self._executor):
+        if not self._store.calls.suspected(call):
             return [self._free.get()]
         with self._alone:  # two that take them one by one would wait for each other
             return [self._free.get() for _ in range(self._slot_count)]
@@ -266,11 +283,25 @@ class Driver:
                 log.warning("cannot see whose turn it is just now: %s", error.message)
             with self._lock:
                 running = list(self._running.values())
+                later, self._later = self._later, []
+            for receiver, execution in later:
+                self._try_again(receiver, execution)
             for execution in running:
                 try:
                     execution.look()
                 except Exception as error:  # what Spark's tracker raises while a job ends is no reason to stop watching
                     log.debug("cannot look at %s: %s", execution.instruction.id, error)
+
+    def _try_again(self, receiver: _Receiver, execution: Execution) -> None:
+        """Begin a call once more if its time has come, or find out in a slot what has become of it meanwhile."""
+        with suppress(GhcmError):  # the store is away
+            if execution.waits():
+                with self._lock:
+                    self._later.append((receiver, execution))
+                return
+        execution.finished.clear()
+        with suppress(RuntimeError):  # as in `_submit`
+            self._slots.submit(self._take, receiver, execution)
 
     def _prewarm(self) -> None:
         try:

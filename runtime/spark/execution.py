@@ -11,6 +11,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, cast
 
 from ghcm.errors import GhcmError
+from ghcm.fence import hold
 from ghcm.runtime.jobs.calls import CallStore, Start
 from ghcm.runtime.logs import log_end
 from ghcm.runtime.pubsub.cache import Delivery, MessageCache
@@ -29,11 +30,16 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("ghcm.spark")
 
+_NO_ROOM = "GHCM-731"
+_ROOM_US = 5_000_000
+"""How long a call waits for room before it is tried again."""
+
 
 @dataclass(frozen=True, slots=True)
 class Services:
     """What all executions share. `executor` names this process in the call store; `dead` is the folder of dead
-    letters; `stopping` is set when the process ends: what does not get done before is left to the next.
+    letters; `stopping` is set when the process ends: what does not get done before is left to the next. Calls that
+    find no room wait for it if `waits`, else they fail.
     """
 
     session: Session
@@ -42,6 +48,7 @@ class Services:
     executor: str
     dead: Path
     stopping: Event
+    waits: bool = True
 
 
 @dataclass
@@ -59,6 +66,8 @@ class Execution:
     abandoned: Event = field(default_factory=Event)
     """Set when its job is over: it is broken off, and the call is left to whoever decides what becomes of it."""
     finished: Event = field(default_factory=Event)
+    later: bool = False
+    """Whether it ended without an answer because its next attempt is yet to come."""
 
     @property
     def instruction(self) -> Instruction:
@@ -86,16 +95,40 @@ class Execution:
         match start:
             case Start.ANSWERED:
                 self.delivery.acknowledge(call.feedback)
+            case Start.LATER:
+                self.later = True
             case Start.RUN | Start.BUSY:  # the driver has each call once: an attempt before this could not be stored
                 self.tell(Feedback(self.instruction.id, State.ACCEPTED))
                 outcome = self._outcome(spark, slot, time.monotonic() - asked)
+                if outcome.error is not None and outcome.error.code == "GHCM-729":
+                    # It is run by whoever has the program by now, or here again.
+                    raise GhcmError(outcome.error.message, code="GHCM-729")
                 if outcome.state is not State.DONE and self.broken_off():
                     log.info('call "%s" was broken off', self.instruction.id)
                     return
+                if self._finds_no_room(outcome):
+                    return
                 self.services.connections.sync()
+                hold(self.services.connections.fence)
                 feedback = self.services.calls.finish(self.instruction.id, outcome)
                 self.delivery.acknowledge(feedback)
                 log_end(log, self.instruction, feedback.state)
+
+    def _finds_no_room(self, outcome: Feedback) -> bool:
+        """Whether it waits for room, which is no attempt that has failed."""
+        error = outcome.error
+        if error is None or error.code != _NO_ROOM or not self.services.waits:
+            return False
+        reason = f"{error.message}. It goes on when there is room again."
+        log.warning('call "%s" waits: %s', self.instruction.id, reason)
+        self.later = self.services.calls.keep(self.instruction.id, reason, now_us() + _ROOM_US)
+        return self.later
+
+    def waits(self) -> bool:
+        """Whether its next attempt is yet to come: then it needs no slot."""
+        calls = self.services.calls
+        self.later = not self.broken_off() and calls.waits(self.instruction.id, self.services.executor)
+        return self.later
 
     def look(self) -> None:
         """Tell how far the run is, or stop it where its answer is there already. Called by the driver now and then."""
@@ -169,6 +202,7 @@ class Execution:
                     "dead": str(self.services.dead / self.job.program.name / self.unit.name),
                     "versions": dict(instruction.versions),
                     "progress": self.progress.say,
+                    "fence": self.services.connections.fence,
                 },
             )
         finally:

@@ -1,5 +1,6 @@
 """Why a job has failed on Spark, in the words of the native engine where the cause is the same."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import cast
 
@@ -8,6 +9,12 @@ from ghcm.runtime.engine.unit_failure import unit_failure
 from ghcm.source import Origin, SourceLine
 from ghcm.spg.graph import Unit
 from ghcm.spg.ops import To
+
+_NO_ROOM = re.compile(
+    r"(?:Exception|Error): (?:[^\n]*: )?(?:No space left on device|File too large|Disk quota exceeded)"
+    r"|\[Errno (?:27|28|122)\]"
+)
+"""How Java and Python say that a disk is full."""
 
 
 def spark_failure(unit: Unit, error: Exception, line: Callable[[Origin], str]) -> GhcmError:
@@ -21,6 +28,14 @@ def spark_failure(unit: Unit, error: Exception, line: Callable[[Origin], str]) -
         if "task" not in told and "sink" not in told:
             return refused
         return unit_failure(unit, told.get("task") or _writer(unit, told["sink"]), refused, line)
+    if (full := _NO_ROOM.search(str(error))) is not None:
+        said = full[0].rpartition(": ")[2]
+        return GhcmError(
+            f'unit "{unit.name}" has found no room on Spark: {said}',
+            code="GHCM-731",
+            hint="free some room on the disks of its sinks, and of Spark's own files.",
+            place=SourceLine(unit.origin, line(unit.origin)),
+        )
     first = next((text for text in str(error).splitlines() if text.strip()), "")
     return GhcmError(
         f'unit "{unit.name}" has failed on Spark: {type(error).__name__}: {first}'[:1000],

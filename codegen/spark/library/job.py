@@ -17,6 +17,7 @@ from pyspark.sql.types import DataType
 from ghcm.codegen.spark.library.sql import named, text
 from ghcm.codegen.spark.library.types import plain_record, type_of
 from ghcm.errors import GhcmError
+from ghcm.fence import Fence
 from ghcm.places import place
 from ghcm.stores import scheme_of
 from ghcm.tables.versions import explained
@@ -109,6 +110,11 @@ class Job:
     """The topics that are read, by whom, and from which offset to before which of partitions that must keep these."""
     later: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
     """What is done when all rows of the run are made, as it cannot be taken back."""
+
+    @property
+    def fence(self) -> Fence | None:
+        """What is asked before anything is written that others may write too."""
+        return self.context.get("fence")
 
     def progress(self, share: float, doing: str) -> None:
         """Tell whoever listens how far the run is."""

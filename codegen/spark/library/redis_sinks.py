@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -13,6 +14,7 @@ from ghcm.codegen.spark.library.job import Job, Refused, Step, Written, letters,
 from ghcm.codegen.spark.library.records import BROKEN, json_text, with_records
 from ghcm.codegen.spark.library.sql import named
 from ghcm.codegen.spark.library.types import from_arrow, plain, plain_columns, record_columns, record_type, type_of
+from ghcm.fence import write_redis as write_commands
 from ghcm.tables.redis_forms import Form
 from ghcm.values import compact, key_writer, own_writer
 
@@ -36,7 +38,7 @@ def write_redis(
         client.unlink(staging)
         parts = stage(job, rows, staging, element, key, key_type, None)
         done = json.dumps({"rows": sum(parts), "time": time.time_ns() // 1000})
-        commit_redis(client, prefix, staging, call, done, mode)
+        commit_redis(client, job, prefix, staging, call, done, mode)
     job.sinks[sink] = {"version": call, "rows": json.loads(done)["rows"]}
 
 
@@ -57,7 +59,9 @@ def write_redis_form(
             client.hset(f"{prefix}:@prepared", call, json.dumps(noted))
         prepared = json.loads(client.hget(f"{prefix}:@prepared", call))
         done = json.dumps({"rows": prepared["rows"], "time": time.time_ns() // 1000})
-        form.publish(lambda step: step(client), prefix, call, done, prepared["parts"])
+        form.publish(
+            lambda step: step(client), partial(write_commands, client, job.fence), prefix, call, done, prepared["parts"]
+        )
     job.sinks[sink] = {"version": call, "rows": json.loads(done)["rows"]}
 
 
@@ -86,22 +90,29 @@ def stage(
     return parts
 
 
-def commit_redis(client: Any, prefix: str, staging: str, call: str, done: str, mode: str) -> None:
+def commit_redis(client: Any, job: Job, prefix: str, staging: str, call: str, done: str, mode: str) -> None:
     """Make staged rows visible; what is repeated after a crash changes nothing."""
-    former = client.get(f"{prefix}:@latest")
+    former, fence, kept_s = client.get(f"{prefix}:@latest"), job.fence, round(job.context.get("kept", 600))
     if mode == "upsert":
         rows = client.hscan_iter(staging, count=1000)
         while batch := dict(islice(rows, 1000)):
-            client.hset(prefix, mapping=batch)
-    pipe = client.pipeline(transaction=True)
-    if mode == "upsert" and client.exists(staging):
-        pipe.rename(staging, f"{prefix}:@call:{call}")
-        pipe.expire(f"{prefix}:@call:{call}", 600)
-    if mode == "replace" and former is not None and former.decode() != call:
-        pipe.expire(f"{prefix}:{former.decode()}", 600)
-    pipe.set(f"{prefix}:@latest", call)
-    pipe.hset(f"{prefix}:@versions", call, done)
-    pipe.execute()
+            write_commands(client, fence, partial(_fill, key=prefix, rows=batch))
+    kept = mode == "upsert" and client.exists(staging)
+
+    def show(pipe: Any) -> None:
+        if kept:
+            pipe.rename(staging, f"{prefix}:@call:{call}")
+            pipe.expire(f"{prefix}:@call:{call}", kept_s)
+        if mode == "replace" and former is not None and former.decode() != call:
+            pipe.expire(f"{prefix}:{former.decode()}", kept_s)
+        pipe.set(f"{prefix}:@latest", call)
+        pipe.hset(f"{prefix}:@versions", call, done)
+
+    write_commands(client, fence, show)
+
+
+def _fill(pipe: Any, key: str, rows: dict[Any, Any]) -> None:
+    pipe.hset(key, mapping=rows)
 
 
 def redis_writer(
@@ -140,7 +151,8 @@ def read_redis(job: Job, step: Step, sink: str, prefix: str, *, mode: str) -> Da
     """The records of a Redis sink: its latest complete version, or the one that the call names."""
     client = redis_client(redis_url(job))
     version = job.context.get("versions", {}).get(sink)
-    if version is not None and not client.hexists(f"{prefix}:@versions", version):
+    noted = None if version is None else client.hget(f"{prefix}:@versions", version)
+    if version is not None and noted is None:
         raise Refused("GHCM-732", f'"{prefix}" has no version "{version}"')
     if mode == "replace":
         latest = client.get(f"{prefix}:@latest")
@@ -148,8 +160,11 @@ def read_redis(job: Job, step: Step, sink: str, prefix: str, *, mode: str) -> Da
         name = None if version is None else f"{prefix}:{version}"
     else:
         name = prefix
-    pairs = () if name is None else client.hscan_iter(name, count=1000)
-    texts = [(held.decode("utf-8", "replace"),) for _, held in pairs]
+    # A dictionary: of a hash that grows meanwhile, fields may come twice.
+    held = {} if name is None else dict(client.hscan_iter(name, count=1000))
+    if noted is not None and json.loads(noted)["rows"] and not client.exists(name):  # it may have gone just now
+        raise Refused("GHCM-732", f'"{prefix}" has version "{version}" no longer')
+    texts = [(text.decode("utf-8", "replace"),) for text in held.values()]
     lines = job.spark.createDataFrame(texts, "`@text` string")
     lines = with_records(lines, step.input, json_text(record_type(step.input), own=True))
     rows = parted(job, lines, BROKEN, lambda failed: letters(job, failed, step, "`@text`"), None)

@@ -21,6 +21,7 @@ from ghcm.codegen.spark.library.sql import constant, text
 from ghcm.codegen.spark.library.tables import staged, table_at
 from ghcm.codegen.spark.library.topics import unreadable_topic
 from ghcm.codegen.spark.library.types import ddl, plain_type, type_of, unplain
+from ghcm.fence import hold
 from ghcm.formats.files import UNREADABLE, open_lines, packed, unreadable
 from ghcm.places import place
 from ghcm.tables.versions import DataFile
@@ -61,8 +62,9 @@ class Unit:
         """Run the unit once. `context`: `call` (id of the run), `base` (folder of relative paths), `redis` (URL),
         `sql` (URLs of databases by name), `kafka` (its brokers and how they are spoken to, as in `[kafka]`), `patience`
         (seconds for which these are waited for), `dead` (folder for failing records), `versions` (of sinks to read),
-        `progress` (told a share of 1 and what is done). Refused (a ValueError) where parameters or files do not fit.
-        Gives sinks with version and rows, rows in all, dead letters, reply, calls to send.
+        `progress` (told a share of 1 and what is done), `fence` (asked before anything is written). Refused (a
+        ValueError) where parameters or files do not fit. Gives sinks with version and rows, rows in all, dead letters,
+        reply, calls to send.
         """
         for name, value in SETTINGS.items():
             spark.conf.set(name, value)
@@ -242,6 +244,7 @@ def keep_reply(job: Job) -> None:
     if job.replied is not None and job.context.get("redis"):
         rows = "[" + ",".join(job.replied) + "]"
         kept = round(job.context.get("kept", 600) * 1000)
+        hold(job.fence)
         redis_client(redis_url(job)).set(f"ghcm:reply:{job.context['call']}", rows, px=kept)
 
 

@@ -15,6 +15,7 @@ from ghcm.codegen.spark.library.job import Job, Written, refusing_table
 from ghcm.codegen.spark.library.sql import named, quoted
 from ghcm.codegen.spark.library.texts import as_texts
 from ghcm.codegen.spark.library.types import columns_of, record_type
+from ghcm.fence import Fence, hold
 from ghcm.places import Place, Remote, place, remove
 from ghcm.tables.delta import DeltaTable
 from ghcm.tables.plain import PlainTable
@@ -22,12 +23,17 @@ from ghcm.tables.versions import STAGING, DataFile, safe_name
 
 
 def table_at(
-    folder: str, format: str, element: T.DataType | None = None, key: Sequence[str] = (), partition: Sequence[str] = ()
+    folder: str,
+    format: str,
+    element: T.DataType | None = None,
+    key: Sequence[str] = (),
+    partition: Sequence[str] = (),
+    fence: Fence | None = None,
 ) -> DeltaTable | PlainTable:
     """The table in a folder: a Delta table of Parquet files, or plain files."""
     columns = None if element is None else record_type(element)
     at = place(Path(), folder)
-    return DeltaTable(at, columns, key, partition) if format == "parquet" else PlainTable(at)
+    return DeltaTable(at, columns, key, partition, fence) if format == "parquet" else PlainTable(at)
 
 
 def table_files(job: Job, sink: str, folder: str, format: str) -> list[DataFile]:
@@ -66,7 +72,7 @@ def write_table(  # noqa: PLR0913  each says something else of the sink
     """Write rows as one version of a table: readers see all of them or none."""
     folder, version = job.where(path), job.context["call"]
     job.at = Written(sink, folder)
-    table = table_at(folder, format, element, key, partition)
+    table = table_at(folder, format, element, key, partition, job.fence)
     with refusing_table(folder, "write to"):
         if isinstance(table, DeltaTable):
             table.fit(mode)
@@ -81,6 +87,7 @@ def write_table(  # noqa: PLR0913  each says something else of the sink
                     full = write_rows(rows, staging, element, format, separator, by)
                 else:
                     target, full = write_here(rows, staging, element, format, separator, by)
+                hold(job.fence)
                 done = table.publish(version, mode, target, full, f"{job.unit} on Spark")
             if isinstance(table, DeltaTable) and table.untidy:
                 table.tidy()

@@ -25,6 +25,7 @@ from ghcm.codegen.spark.library.types import (
     type_of,
 )
 from ghcm.errors import GhcmError
+from ghcm.fence import hold
 from ghcm.formats.csv_records import line_writer
 from ghcm.topics import trouble
 from ghcm.types import Duration, Float, Struct, parts
@@ -64,7 +65,12 @@ def write_kafka(  # noqa: PLR0913  each says something else of the sink
     made = job.keep(topic_messages(rows, element, key, key_type, format, separator, headers))
     before = job.sinks.get(sink, {"rows": 0})["rows"]  # of another pipeline of the unit
     job.sinks[sink] = {"version": job.context["call"], "rows": before + made.count()}
-    job.later.append(lambda: send_messages(job, made, sink, topic))
+
+    def send() -> None:
+        hold(job.fence)
+        send_messages(job, made, sink, topic)
+
+    job.later.append(send)
 
 
 def find_topic(job: Job, options: dict[str, str], topic: str) -> None:
