@@ -21,7 +21,9 @@ from ghcm.errors import GhcmError, sentence, suggest, without_password
 from ghcm.places import Place, place
 from ghcm.runtime.access.admission import Access, Oidc
 from ghcm.runtime.durations import Seconds, seconds
+from ghcm.runtime.limits import Limits, Quotas
 from ghcm.runtime.pubsub.kafka_connection import Kafka
+from ghcm.runtime.retry import Restarts, Retry
 from ghcm.stores import no_place
 
 FILE = "ghcm.toml"
@@ -80,8 +82,22 @@ class Http(BaseModel):
     """Further names under which it is reached, as behind a proxy."""
     origins: Annotated[tuple[_Origin, ...], BeforeValidator(_listed)] = ()
     """Pages of other servers that may ask, as in "https://office.example"; none by default."""
+    hsts: str = "max-age=31536000; includeSubDomains"
+    """`Strict-Transport-Security`, for browsers that came by TLS; it is about all ports of the name. "": none."""
+    header_bytes: Annotated[int, Field(ge=1000)] = 32_768
+    """Bytes of the head of a request: its first line and headers."""
+    header_time: Seconds = 10.0
+    """How long it may take to come, and the handshake of TLS before it."""
     body_time: Seconds = 30.0
     """How long the body of a request may take to come."""
+    send_time: Seconds = 60.0
+    """How long who is being answered may take nothing of the answer."""
+    keep_alive: Seconds = 5.0
+    """How long a connection may wait for its next request."""
+    connections: Annotated[int, Field(gt=0)] = 800
+    """Open connections."""
+    address_connections: Annotated[int, Field(gt=0)] = 400
+    """Open connections of one address, or of one network of IPv6 (/64)."""
 
 
 class Spark(BaseModel):
@@ -106,40 +122,6 @@ class S3(BaseModel):
     """A file as Amazon's tools have it; None: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or theirs."""
     profile: str | None = None
     """Which keys of the file."""
-
-
-class Limits(BaseModel):
-    """`[limits]`: so that nobody takes what belongs to all."""
-
-    model_config = _STRICT
-    calls: Annotated[int, Field(gt=0)] = 1000
-    """Open calls of one unit; more are refused."""
-    batches: Annotated[int, Field(gt=0)] = 2
-    """Batch calls that run at once."""
-    rows: Annotated[int, Field(gt=0)] = 10_000
-    """Rows in one answer over HTTP."""
-    deadline: Seconds = 24 * 3600.0
-    """The longest time that a caller may give a call."""
-    attempts: Annotated[int, Field(gt=0)] = 3
-    """How often a call is begun whose process ends each time before it has an answer; then it fails."""
-    grace: Annotated[float, BeforeValidator(seconds), Field(ge=0)] = 30.0
-    """How long calls that were accepted may take when their program is stopped."""
-
-
-class Restarts(BaseModel):
-    """`[restarts]`: what becomes of a process that has died, or says nothing any more."""
-
-    model_config = _STRICT
-    limit: Annotated[int, Field(ge=0)] = 5
-    """Deaths in a row after which the job of an engine is reported as failed."""
-    window: Seconds = 60.0
-    """A process that has lived so long has got further, as one that commits has: its deaths are counted anew."""
-    shortest: Seconds = 0.05
-    """The pause before the first start in a row; each further one is twice as long."""
-    longest: Seconds = 5.0
-    """The longest such pause."""
-    hang: Seconds = 30.0
-    """How long a process may say nothing before it is killed and started again."""
 
 
 class Log(BaseModel):
@@ -196,6 +178,10 @@ class Settings(BaseModel):
     spark: Spark = Spark()
     s3: S3 = S3()
     limits: Limits = Limits()
+    retry: Retry = Retry()
+    units: dict[Annotated[str, Field(pattern="^[^/]+/[^/]+$")], Retry] = {}
+    """What differs from `[retry]` for calls of single units, by "PROGRAM/UNIT"."""
+    quotas: Quotas = Quotas()
     keep: Keep = Keep()
     restarts: Restarts = Restarts()
     log: Log = Log()
@@ -203,6 +189,11 @@ class Settings(BaseModel):
     def snapshots_at(self, state: Path) -> Place:
         """Where the snapshots of jobs are whose state is there."""
         return state / "snapshots" if self.snapshots is None else place(Path.cwd(), self.snapshots)
+
+    def retry_of(self, program: str, unit: str) -> Retry:
+        """The retry policy of the calls of a unit."""
+        own = self.units.get(f"{program}/{unit}", Retry())
+        return self.retry.model_copy(update={name: getattr(own, name) for name in own.model_fields_set})
 
     def tokens_at(self, state: Path) -> Path:
         """The file of tokens of a daemon whose state is there."""
@@ -234,11 +225,11 @@ class Settings(BaseModel):
         """
         if self.profile == "embedded" or (not self.embedded and self.kafka.bootstrap):
             return self
-        from ghcm.runtime.pubsub.services import service_addresses
+        from ghcm.runtime.pubsub.services import service_logins
 
-        kafka, redis = service_addresses(self.state / "services")
-        brokers = self.kafka.model_copy(update={"bootstrap": self.kafka.bootstrap or kafka})
-        os.environ["GHCM_KAFKA"] = brokers.bootstrap
+        kafka, redis = service_logins(self.state / "services")
+        brokers = self.kafka if self.kafka.bootstrap else kafka
+        os.environ.update(brokers.variables())
         return self.model_copy(update={"redis": redis if self.embedded else self.redis, "kafka": brokers})
 
     def shown(self) -> dict[str, object]:

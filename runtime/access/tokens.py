@@ -11,7 +11,6 @@ import hmac
 import json
 import os
 import secrets
-import tempfile
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -19,8 +18,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ghcm import durable
 from ghcm.errors import GhcmError, listed, suggest
+from ghcm.places import write_private
 from ghcm.runtime.access.scopes import Scope, parse_scope
 
 _PREFIX = "ghcm"
@@ -72,7 +71,7 @@ class TokenFile:
                 self._seen = seen
         except FileNotFoundError:
             self._tokens, self._seen = {}, None
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, GhcmError) as error:
             hint = "restore it; or remove it, and create the tokens anew: ghcm token create."
             message = f'the tokens in "{self.path}" cannot be read'
             raise GhcmError(message, code="GHCM-632", detail=f"{error}.", hint=hint) from None
@@ -107,16 +106,15 @@ class TokenFile:
             tokens = dict(self.all())
             yield tokens
             document = {"tokens": [asdict(each) | {"scopes": [*map(str, each.scopes)]} for each in tokens.values()]}
-            file, beside = tempfile.mkstemp(prefix=f".{self.path.name}.", dir=self.path.parent)  # for its owner alone
-            with os.fdopen(file, "w", encoding="utf-8") as written:
-                json.dump(document, written, indent=1)
-                durable.flush(written)
-            os.replace(beside, self.path)
-            durable.sync(self.path.parent)
+            write_private(self.path, json.dumps(document, indent=1).encode())
         finally:
             os.close(folder)
 
 
 def _token(document: dict[str, Any]) -> Token:
+    for name, kind in (("id", str), ("name", str), ("created", int), ("expires", int)):
+        if not isinstance(document[name], kind):
+            raise ValueError(f'"{name}" cannot be {document[name]!r}')
+    bytes.fromhex(document["digest"])  # ValueError if it is none
     scopes = tuple(map(parse_scope, document.pop("scopes")))
     return Token(scopes=scopes, **document)

@@ -9,12 +9,13 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from redis import Redis
 from redis.asyncio import Redis as AsyncRedis
 
 from ghcm.errors import GhcmError
+from ghcm.fence import Fence, write_redis
 from ghcm.places import Place, place
 from ghcm.runtime.pubsub import durability
 from ghcm.runtime.pubsub.cache import AsyncMessageCache, MessageCache, Topic, cache_topic
@@ -34,7 +35,8 @@ _NEVER = threading.Event()
 class Connections:
     """`base` is the directory that relative paths start from; `url` the Redis (`unix:///path`, `redis://host:port/db`);
     without one there are no calls and no sinks on Redis. `kafka`, if it has brokers, serves caches that are logs; `sql`
-    has the URLs of databases by their names; `kept_s` is how long rows of answers stay.
+    has the URLs of databases by their names; `kept_s` is how long rows of answers stay; `fence` is asked before
+    anything is written where several daemons share a Redis.
     """
 
     base: Path
@@ -43,11 +45,13 @@ class Connections:
     patience: float = PATIENCE
     sql: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     kept_s: float = 600.0
+    fence: Fence | None = None
     _client: Redis | None = field(default=None, repr=False)
     _async_client: AsyncRedis | None = field(default=None, repr=False)
     _databases: dict[str, Database] = field(default_factory=dict[str, Database], repr=False)
     _brokers: Brokers | None = field(default=None, repr=False)
     _synced: tuple[Path | None] | None = field(default=None, repr=False)
+    _files: durability.Entries = field(default=frozenset(), repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def path(self, path: str) -> Place:
@@ -75,6 +79,10 @@ class Connections:
         client = self.redis()
         return stubborn(self._needed_url(), lambda: command(client), patience=self.patience, closed=_NEVER)
 
+    def write(self, queue: Callable[[Any], object], *, together: bool = True) -> list[Any]:
+        """As `run`, of commands that are put into a pipeline, see `write_redis`."""
+        return self.run(lambda client: write_redis(client, self.fence, queue, together=together))
+
     def sync(self) -> None:
         """Return once what the private Redis has answered outlives a loss of power; another server keeps what its owner
         has said. GhcmError where it cannot write.
@@ -86,7 +94,7 @@ class Connections:
             self._synced = (found.folder if found is not None and found.ours else None,)
         (folder,) = self._synced
         if folder is not None:
-            self.run(lambda client: durability.sync_folder(client, folder))
+            self._files = self.run(lambda client: durability.sync_folder(client, folder, self._files))
 
     def async_redis(self) -> AsyncRedis:
         """A client that all tasks of the running event loop share, the only loop that may ask. GhcmError where there is
@@ -110,8 +118,9 @@ class Connections:
 
             with self._lock:
                 self._brokers = self._brokers or Brokers(self.kafka, self.patience)
-            return KafkaCache(self._brokers, found.name, program, consumer)
-        return RedisCache(self._needed_url(), found.name, program, consumer, patience=self.patience)
+            return KafkaCache(self._brokers, found.name, program, consumer, fence=self.fence)
+        patience, fence = self.patience, self.fence
+        return RedisCache(self._needed_url(), found.name, program, consumer, patience=patience, fence=fence)
 
     def async_cache(self, topic: Topic | str) -> AsyncMessageCache:
         """The caller's side of the msg cache of this topic, for the running event loop."""

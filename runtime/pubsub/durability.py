@@ -18,6 +18,9 @@ _SECONDS = 2.0
 _FILE, _FOLDER = "appendonly.aof", "appendonlydir"
 """Redis 6 has one file, later versions have several in a folder."""
 
+Entries = frozenset[tuple[str, int, int]]
+"""Files and folders with their numbers, and the times of folders."""
+
 
 @dataclass(frozen=True, slots=True)
 class Persistence:
@@ -31,7 +34,7 @@ class Persistence:
     @property
     def ours(self) -> bool:
         """Whether syncing its append-only file is left to those who write."""
-        return self.appends and self.syncs == "no" and self.folder is not None and _files(self.folder) != []
+        return self.appends and self.syncs == "no" and self.folder is not None and _files(self.folder)[0] != []
 
     @property
     def weakness(self) -> str:
@@ -80,23 +83,40 @@ def weaknesses(url: str) -> list[str]:
     return [f"Redis at {without_password(url)}: {found.weakness} of sinks, replies and calls; set {wanted} there"]
 
 
-def sync_folder(client: redis.Redis, folder: Path) -> None:
-    """Bring to disk what the server with its files in the folder has answered. GhcmError where its disk is full: then
-    it may have answered what it could not write.
+def sync_folder(client: redis.Redis, folder: Path, known: Entries = frozenset()) -> Entries:
+    """Bring to disk what the server with its files in the folder has answered; returns what tells these files from
+    later ones. With that of the last time as `known`, a folder is left alone while its files are the same. GhcmError
+    where its disk is full: then it may have answered what it could not write.
     """
     if commands(client).info("persistence")["aof_last_write_status"] != "ok":
         message, hint = "the private Redis cannot write to its disk", "free some room there."
         raise GhcmError(message, code="GHCM-731", detail=f"Its files are in {folder}.", hint=hint)
     try:
-        for file in _files(folder):
-            sync(file)
-        sync(folder)
+        try:
+            return _synced(folder, known)
+        except FileNotFoundError:  # the server has replaced one by a shorter one meanwhile
+            return _synced(folder, known)
     except OSError as error:
         message = f'the files of the private Redis in "{folder}" cannot be brought to disk: {error.strerror}'
         raise GhcmError(message, code="GHCM-731", hint="see that disk, and the log redis.") from error
 
 
-def _files(folder: Path) -> list[Path]:
+def _synced(folder: Path, known: Entries) -> Entries:
+    files, folders = _files(folder)
+    found = frozenset(_entry(each) for each in (*files, *folders))
+    for each in files if found == known else (*files, *folders):
+        sync(each)
+    return found
+
+
+def _files(folder: Path) -> tuple[list[Path], list[Path]]:
+    """The files, and the folders that hold them, innermost first."""
     several = folder / _FOLDER
-    found = [*several.glob("*"), several] if several.is_dir() else [folder / _FILE]
-    return [file for file in found if file.exists()]
+    found, folders = (list(several.iterdir()), [several, folder]) if several.is_dir() else ([folder / _FILE], [folder])
+    return [file for file in found if file.exists()], folders
+
+
+def _entry(path: Path) -> tuple[str, int, int]:
+    """What changes with an entry of a folder: the numbers of files come again, its own time does not."""
+    found = path.stat()
+    return path.name, found.st_ino, found.st_mtime_ns if path.is_dir() else 0

@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, fields
 from enum import Enum
 from functools import partial
@@ -114,6 +115,16 @@ class Feedback:
 
 class Unacceptable(GhcmError):
     """An instruction that can never be a call, whatever is tried."""
+
+
+@contextmanager
+def storable(instruction: Instruction) -> Generator[None]:
+    """`Unacceptable` where it holds what no store takes: half characters, huge numbers, records within records."""
+    try:
+        yield
+    except (UnicodeError, OverflowError, RecursionError) as error:
+        message = f'an instruction to "{instruction.unit}" holds what cannot be stored'
+        raise Unacceptable(message, code="GHCM-710", detail=f"{error}.") from error
 
 
 def new_id() -> str:

@@ -24,10 +24,11 @@ from kafka import KafkaConsumer
 from kafka.structs import TopicPartition
 
 from ghcm.errors import GhcmError
+from ghcm.fence import Fence, hold
 from ghcm.runtime.pubsub.cache import START, Delivery, MessageCache, Positioned
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, decode_feedback, encode
 from ghcm.runtime.pubsub.kafka_connection import Brokers, opened, topic_name
-from ghcm.runtime.pubsub.kafka_group import INSTRUCTIONS, Group
+from ghcm.runtime.pubsub.kafka_group import INSTRUCTIONS, Group, Held
 
 log = logging.getLogger("ghcm.pubsub")
 
@@ -51,6 +52,7 @@ class KafkaCache:
     program: str
     consumer: str
     lease: float = 10.0
+    fence: Fence | None = None
     _groups: dict[str, Group] = field(default_factory=dict[str, Group])
     _reader: Any = None
     _stands: tuple[str, str] | None = None  # the address and the position that the reader stands behind
@@ -59,16 +61,23 @@ class KafkaCache:
     _closed: bool = False
 
     def send(self, instruction: Instruction) -> None:
+        hold(self.fence)
         self.brokers.send(topic_name(self.topic), INSTRUCTIONS, encode(instruction), instruction.id)
 
     def receive(self, unit: str, timeout: float | None = None) -> Delivery | None:
         group = self._groups.get(unit) or self._groups.setdefault(unit, self._group(unit))
+
+        def take(milliseconds: int) -> Held | None:
+            hold(self.fence)
+            return group.take(milliseconds)
+
         with group.turn:
-            held = self._await(group.take, timeout)
+            held = self._await(take, timeout)
         if held is None:
             return None
 
         def acknowledge(answer: Feedback) -> None:
+            hold(self.fence)
             group.settle(held, partial(self._tell, held.instruction.reply, answer))
 
         def refuse(error: GhcmError) -> None:
@@ -77,6 +86,7 @@ class KafkaCache:
         return Delivery(held.instruction, held.attempt, acknowledge, partial(group.give_back, held), refuse)
 
     def send_feedback(self, address: str, feedback: Feedback) -> None:
+        hold(self.fence)
         self.brokers.send(topic_name(address), _FEEDBACK, encode(feedback), feedback.id)
 
     def feedback(self, address: str, after: str = START, timeout: float | None = None) -> Sequence[Positioned]:

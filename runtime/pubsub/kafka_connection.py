@@ -52,6 +52,11 @@ class Kafka(BaseModel):
         secrets = {name: secret.get_secret_value() for name, secret in names.items()}
         return {name: value for name, value in {**self.model_dump(), **secrets}.items() if value}
 
+    def variables(self) -> dict[str, str]:
+        """What stands here as the environment has it, for processes that are started from here."""
+        said = {f"GHCM_KAFKA_{name.upper()}": value for name, value in self.said().items()}
+        return said | {"GHCM_KAFKA": said.pop("GHCM_KAFKA_BOOTSTRAP", "")}
+
     def check_files(self) -> None:
         """GhcmError where a file that clients need cannot be read."""
         for name in ("ca_file", "cert_file", "key_file") if "SSL" in self.security_protocol else ():
@@ -137,6 +142,7 @@ class Brokers:
         if topic in self.made:
             return
         kept = {"retention.ms": str(keep * 1000), "segment.ms": str(max(60, keep // 10) * 1000)}
+        kept["message.timestamp.type"] = "LogAppendTime"  # brokers refuse what a clock sends that is an hour ahead
         with self.admin(seconds) as admin:
             try:
                 admin.create_topics({topic: {"num_partitions": partitions, "configs": kept}}, wait_for_metadata=True)

@@ -68,7 +68,12 @@ def client_options(settings: Kafka, heard: Callable[[KafkaError], None]) -> dict
 
 def passes(error: KafkaError) -> bool:
     """Whether its cause may pass: brokers are away, or move."""
-    return error.code() in _AWAY | UNKNOWN
+    return error.code() in _AWAY | UNKNOWN or _cut(error)
+
+
+def _cut(error: KafkaError) -> bool:
+    """Whether a connection was lost on which the user was just being told, of which the client says that it failed."""
+    return error.code() in _USER and "Broker transport failure" in error.str()
 
 
 def heals(error: KafkaError) -> bool:
@@ -92,7 +97,7 @@ def explained(settings: Kafka, error: KafkaError, topic: str) -> GhcmError:
     if error.code() in _FENCED:
         return another_writes(topic)
     kinds = {"missing": UNKNOWN, "user": _USER, "rights": _RIGHTS, "large": _LARGE, "away": _AWAY}
-    why = next((why for why, codes in kinds.items() if error.code() in codes), "refused")
+    why = "away" if _cut(error) else next((why for why, codes in kinds.items() if error.code() in codes), "refused")
     detail = re.sub(r" [(]after \d+ms in state \w+[)]|ipv[46]#", "", error.str())
     if "SSL" in settings.security_protocol and _BY_TLS.search(error.str()):
         why, detail = "tls", "It ends the connection when TLS begins." if "Disconnected" in detail else detail

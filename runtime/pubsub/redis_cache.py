@@ -12,18 +12,18 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import redis
 from redis.client import Pipeline
 
 from ghcm.errors import GhcmError
+from ghcm.fence import Fence, hold, write_redis
 from ghcm.runtime.pubsub.cache import START, Delivery, Positioned
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, decode_feedback, encode
 from ghcm.runtime.pubsub.redis_connection import (
     BLOCK_SECONDS,
     PATIENCE,
-    commands,
     open_async_client,
     open_client,
     stubborn,
@@ -60,6 +60,7 @@ class RedisCache:
     _: KW_ONLY
     patience: float = PATIENCE
     lease: float = LEASE_SECONDS
+    fence: Fence | None = None
     _closed: threading.Event = field(default_factory=threading.Event)
     _groups: dict[str, Group] = field(default_factory=dict[str, Group])
     _known: set[str] = field(default_factory=set[str])
@@ -79,23 +80,33 @@ class RedisCache:
             if group not in self._known:
                 ensure_group(self._client, self.topic, group)
                 self._known.add(group)
-            self._client.xadd(self.topic, {"e": data})
+            write_redis(self._client, self.fence, lambda pipe: pipe.xadd(self.topic, {"e": data}))
 
         self._stubborn(attempt)
 
     def receive(self, unit: str, timeout: float | None = None) -> Delivery | None:
         group = self._group(unit)
+
+        def take(waiter: Waiter, seconds: float | None) -> Entry | None:
+            hold(self.fence)
+            entry = group.take(waiter, seconds)
+            try:
+                hold(self.fence)  # this process may have stood still in between, and others begin with the call
+            except GhcmError:
+                if entry is not None:
+                    group.give_back(entry[0].id)
+                raise
+            return entry
+
         with group.turn:
-            entry = self._await(group.take, timeout)
+            entry = self._await(take, timeout)
         return None if entry is None else self._delivery(group, entry)
 
     def send_feedback(self, address: str, feedback: Feedback) -> None:
         data = encode(feedback)
 
         def attempt() -> None:
-            with commands(self._client).pipeline(transaction=True) as pipeline:
-                _add_feedback(pipeline, address, data)
-                pipeline.execute()
+            write_redis(self._client, self.fence, lambda pipe: _add_feedback(pipe, address, data))
 
         self._stubborn(attempt)
 
@@ -131,6 +142,9 @@ class RedisCache:
                     return found
         return None
 
+    def _write(self, queue: Callable[[Any], object]) -> None:
+        write_redis(self._client, self.fence, queue)
+
     def _stubborn(self, attempt: Callable[[], None]) -> None:
         stubborn(self.url, attempt, patience=self.patience, closed=self._closed)
 
@@ -156,7 +170,7 @@ class RedisCache:
                     _add_feedback(pipeline, address, encode(answer))
 
             try:
-                self._stubborn(lambda: group.acknowledge(self._client, call, tell))
+                self._stubborn(lambda: group.acknowledge(self._write, call, tell))
             except GhcmError:
                 group.give_back(call)
                 raise
@@ -171,7 +185,7 @@ class RedisCache:
         while not self._closed.wait(self.lease / 3):
             try:
                 for group in list(self._groups.values()):
-                    group.keep(self._client)
+                    group.keep(self._write)
             except Exception as error:  # the next time, or others take what this one has
                 log.info("%s: the lease is not renewed: %s", self.topic, error)
 

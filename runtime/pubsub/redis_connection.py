@@ -14,7 +14,7 @@ import redis
 import redis.asyncio
 from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import NoBackoff
-from redis.exceptions import NoPermissionError, ReadOnlyError, TryAgainError
+from redis.exceptions import NoPermissionError, OutOfMemoryError, ReadOnlyError, TryAgainError
 from redis.retry import Retry
 from tenacity import (
     AsyncRetrying,
@@ -141,7 +141,7 @@ def failed(url: str, error: redis.RedisError) -> GhcmError:
         return GhcmError(
             f"Redis at {without_password(url)} cannot write to its disk", code="GHCM-731", detail=text, hint=hint
         )
-    if "OOM" in text:
+    if isinstance(error, OutOfMemoryError) or "OOM" in text:  # the client takes the word away, but not in scripts
         hint = "raise maxmemory of the Redis server, or let sinks hold less"
         return GhcmError(f"Redis at {without_password(url)} is out of memory", code="GHCM-731", detail=text, hint=hint)
     if _refuses(error):

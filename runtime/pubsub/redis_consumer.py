@@ -126,6 +126,9 @@ log = logging.getLogger("ghcm.pubsub")
 
 _REFUSED_KEPT = 1000
 
+Write: TypeAlias = Callable[[Callable[[Any], object]], object]
+"""Executes the commands that are put into a pipeline in one step, see `ghcm.fence.write_redis`."""
+
 
 Entry: TypeAlias = tuple[Instruction, int]
 """An instruction for this unit that the stream holds, and how often it was delivered."""
@@ -185,23 +188,25 @@ class Group:
             self._look_back()  # an answer that held an entry may not have arrived
             raise
 
-    def keep(self, client: redis.Redis) -> None:
+    def keep(self, write: Write) -> None:
         """Let the others know that what this consumer holds is still worked on."""
         with self._held_lock:
             held: list[StreamIdT] = [entry for entries in self._held.values() for entry in entries]
         if held:
-            client.xclaim(self._topic, self._name, self._consumer, 0, held, justid=True)
+            write(lambda pipe: pipe.xclaim(self._topic, self._name, self._consumer, 0, held, justid=True))
 
-    def acknowledge(self, client: redis.Redis, call: str, tell: Callable[[Pipeline], None]) -> None:
+    def acknowledge(self, write: Write, call: str, tell: Callable[[Pipeline], None]) -> None:
         """Tell who called, acknowledge the call's entries and remove them from the stream, all in one step."""
         with self._held_lock:
             entries = list(self._held.get(call, ()))
-        with commands(client).pipeline(transaction=True) as pipeline:
+
+        def end(pipeline: Pipeline) -> None:
             tell(pipeline)
             if entries:
                 pipeline.xack(self._topic, self._name, *entries)
                 pipeline.xdel(self._topic, *entries)
-            pipeline.execute()
+
+        write(end)
         with self._held_lock:
             more = set(self._held.pop(call, ())) - set(entries)
         if more:  # it was sent once more meanwhile

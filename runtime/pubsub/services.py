@@ -1,8 +1,8 @@
 """The development services: a Kafka broker and a Redis on this machine, in one folder (`<state>/services`).
 
 They outlive whoever has started them, keep data and ports from one start to the next, and are known by `services.json`:
-process, time of its start, port. The broker's jars are fetched once for each user, by coordinates, through the Ivy in
-the pyspark package, from wherever that or `~/.ivy2/ivysettings.xml` looks for such.
+process, time of its start, port, and the password that they ask for. The broker's jars are fetched once for each user,
+by coordinates, through the Ivy in the pyspark package, from wherever that or `~/.ivy2/ivysettings.xml` looks for such.
 """
 
 import fcntl
@@ -24,9 +24,10 @@ from typing import Any
 
 import psutil
 import redis
+from pydantic import SecretStr
 
 from ghcm.errors import GhcmError, without_password
-from ghcm.places import make_private, private_opener
+from ghcm.places import make_private, private_opener, write_private
 from ghcm.runtime.pubsub.embedded import embedded_command
 from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka
 from ghcm.runtime.pubsub.redis_connection import commands, open_client
@@ -34,8 +35,18 @@ from ghcm.runtime.pubsub.redis_connection import commands, open_client
 ADDRESSES = {"kafka": "127.0.0.1:{port}", "redis": "redis://:{password}@127.0.0.1:{port}/0"}
 """Where clients find them, in the order in which they are stopped."""
 
-URL = "redis.url"
-"""The file beside their data that has the address of Redis with its password, for other programs of this user."""
+USER = "ghcm"
+"""Who clients of Kafka are."""
+
+_PROPERTIES = """\
+bootstrap.servers=127.0.0.1:{port}
+security.protocol=SASL_PLAINTEXT
+sasl.mechanism=PLAIN
+sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required \\
+username="{user}" password="{password}";
+"""
+LOGINS = {"kafka": ("kafka.properties", _PROPERTIES), "redis": ("redis.url", f"{ADDRESSES['redis']}\n")}
+"""The files beside their data that have their addresses and passwords, for other programs of this user."""
 
 JARS = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "ghcm", "kafka-4.1.0")
 """The jars of the broker, for all projects of this user; there are 46 of them."""
@@ -63,10 +74,10 @@ def start_services(folder: Path, told: Told, *, other_ports: bool = False) -> No
     with _locked(folder) as known:
         for name, record in known.items():
             if _process(record) is None:
-                known[name] = _started(folder, name, 0 if other_ports else record.get("port", 0), told)
-                _note(folder / "services.json", json.dumps(known))
-                if name == "redis":
-                    _note(folder / URL, f"{_address(name, known[name])}\n")
+                known[name] = _started(folder, name, {**record, "port": 0} if other_ports else record, told)
+                write_private(folder / "services.json", json.dumps(known).encode())
+                file, text = LOGINS[name]
+                write_private(folder / file, text.format(user=USER, **known[name]).encode())
         for name, record in known.items():
             _await(folder, name, record)
 
@@ -94,8 +105,7 @@ def services(folder: Path) -> list[Record]:
             if process is not None:
                 memory, seconds = process.memory_info().rss, int(time.time() - process.create_time())
         address = _address(name, record)
-        shown = address and without_password(address) if name == "redis" else address
-        each: Record = {"name": name, "address": shown, "pid": process and process.pid}
+        each: Record = {"name": name, "address": address and without_password(address), "pid": process and process.pid}
         size = _disk_usage(folder / name)
         found.append(each | {"memory": memory, "seconds": seconds, "size": size, "log": str(_log(folder, name))})
     return found
@@ -113,24 +123,41 @@ def _disk_usage(folder: Path) -> int:
     return total
 
 
-def service_addresses(folder: Path) -> tuple[str, str]:
-    """The addresses of Kafka and Redis as clients take them. GhcmError where one does not run."""
+def service_logins(folder: Path) -> tuple[Kafka, str]:
+    """How clients reach Kafka, and the URL of Redis, with their passwords. GhcmError where one does not run."""
     known = _known(folder)
     if stopped := " and ".join(name for name, record in known.items() if _process(record) is None):
         hint = "start both with ghcm services up, or take another profile."
         detail = f'The profile "services" stands for those in "{folder.absolute()}".'
         raise GhcmError(f"not running: {stopped}", code="GHCM-758", detail=detail, hint=hint)
-    return str(_address("kafka", known["kafka"])), str(_address("redis", known["redis"]))
+    return _kafka(known["kafka"]), str(_address("redis", known["redis"]))
 
 
-def _started(folder: Path, name: str, port: int, told: Told) -> Record:
+def _kafka(record: Record) -> Kafka:
+    """How a broker is reached that runs; one that an earlier version has started asks for nothing."""
+    address, password = str(_address("kafka", record)), record["password"]
+    if not password:
+        return Kafka(bootstrap=address)
+    return Kafka(
+        bootstrap=address,
+        security_protocol="SASL_PLAINTEXT",
+        sasl_mechanism="PLAIN",
+        username=USER,
+        password=SecretStr(password),
+    )
+
+
+def _started(folder: Path, name: str, known: Record, told: Told) -> Record:
+    """Start it as it is known from the last time: who has its address goes on with that."""
     if shutil.disk_usage(folder).free < _ROOM:
         hint = "free some room, or keep the services elsewhere: --state, GHCM_STATE."
         raise GhcmError(f'no room for {name} on the disk of "{folder}"', code="GHCM-731", hint=hint)
-    port, password = _bound(name, port), secrets.token_hex(16) if name == "redis" else ""
+    port = _bound(name, known.get("port", 0))
+    password = known.get("password") or secrets.token_hex(16)
     with open(_log(folder, name), "ab", opener=private_opener) as file:
         data = folder.absolute() / name
-        command = embedded_command(data, port, password) if password else _broker(data, port, file.fileno(), told)
+        made = (data, port, password)
+        command = _broker(*made, file.fileno(), told) if name == "kafka" else embedded_command(*made)
         told(name)
         files: list[Any] = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]
         files += [(os.POSIX_SPAWN_DUP2, file.fileno(), number) for number in (1, 2)]
@@ -140,14 +167,14 @@ def _started(folder: Path, name: str, port: int, told: Told) -> Record:
     return {"port": port, "password": password, "pid": pid, "started": psutil.Process(pid).create_time()}
 
 
-def _broker(folder: Path, port: int, log: int, told: Told) -> list[str]:
-    """The command line of the broker, whose data is made ready for it."""
+def _broker(folder: Path, port: int, password: str, log: int, told: Told) -> list[str]:
+    """The command line of the broker, whose data and settings are made ready for it."""
     options = [*_JAVA, *os.environ.get(OPTIONS, "").split()]
     java = [_java(), *options, "-cp", f"{_fetched(told)}/*"]
     settings, data = folder / "server.properties", folder / "data"
     data.mkdir(parents=True, exist_ok=True)
-    ports = {"port": port, "controller": _bound("kafka", 0, port)}
-    settings.write_text(_SETTINGS.read_text(encoding="utf-8").format(**ports, data=data), encoding="utf-8")
+    said = {"port": port, "controller": _bound("kafka", 0, port), "user": USER, "password": password, "data": data}
+    write_private(settings, _SETTINGS.read_text(encoding="utf-8").format(**said).encode())
     if not (data / "meta.properties").exists():  # the broker says in its log what is wrong where this fails
         words = ("kafka.tools.StorageTool", "format", "-t", "Z2hjbS1kZXZlbG9wbWVudA", "-c", str(settings))
         subprocess.run([*java, *words], stdout=log, stderr=log, check=False)
@@ -205,7 +232,7 @@ def _await(folder: Path, name: str, record: Record) -> None:
         with suppress(redis.RedisError, GhcmError, OSError):
             socket.create_connection(("127.0.0.1", record["port"]), 1).close()
             if name == "kafka":
-                with Brokers(Kafka(bootstrap=str(address)), 0.5).admin():
+                with Brokers(_kafka(record), 0.5).admin():
                     return
             with open_client(str(address)) as client:
                 commands(client).ping()
@@ -262,13 +289,6 @@ def _process(record: Record) -> psutil.Process | None:
 
 def _address(name: str, record: Record) -> str | None:
     return ADDRESSES[name].format(**{"password": "", **record}) if record else None
-
-
-def _note(file: Path, text: str) -> None:
-    """Write a file for this user alone, as a whole."""
-    with open(file.with_name(f"{file.name}.new"), "w", encoding="utf-8", opener=private_opener) as new:
-        new.write(text)
-    os.replace(new.name, file)
 
 
 def _log(folder: Path, name: str) -> Path:
