@@ -68,10 +68,8 @@ def run(  # noqa: PLR0913, PLR0917 - the options of a run, by name
     if not path.exists():
         _missing(path)
     name = re.sub(r"\W+", "_", path.stem) or "program"
-    if state is None:
-        own, lock = RunStates(settings.state / "runs", name, directory, settings).claim(again)
-    else:
-        own, lock = StateDirectory(state), claim(StateDirectory(state))
+    own = None if state is None else StateDirectory(state)
+    own, lock = (own, claim(own)) if own else RunStates(settings.state / "runs", name, directory, settings).claim(again)
     # The processes start while the program is compiled: they need nothing of it yet.
     os.environ.setdefault("GHCM_ACCESS_TOKENS", str(settings.tokens_at(settings.state).absolute()))
     with private_daemon(own, settings.redis, settings.http.host, settings.http.port, claimed=lock) as daemon:

@@ -1,7 +1,8 @@
 """Takes the instructions of one responsive stream unit from its msg cache, and decides which of its calls begin.
 
-In a thread beside the loop. So many calls are at work at most; one that is at work elsewhere is looked at again until
-it is over, and others begin meanwhile. Which calls wait for each other is said by `ordering`.
+In a thread beside the loop. So many calls are at work at most; one that is at work elsewhere, or whose next attempt is
+yet to come, is looked at again until it is over, and others begin meanwhile. Which calls wait for each other is said by
+`ordering`.
 """
 
 import logging
@@ -141,7 +142,7 @@ class Receiver:
                 return
 
     def _look_again(self) -> None:
-        """Look whether the calls that were at work elsewhere are over."""
+        """Look whether the calls that were at work elsewhere are over, and whether the time of others has come."""
         if not self._busy or time.monotonic() < self._look_at_busy:
             return
         self._look_at_busy = time.monotonic() + _RETRY_S
@@ -167,7 +168,8 @@ class Receiver:
             match start:
                 case Start.BUSY if call.id in self._repeated:
                     self._repeated.discard(call.id)
-                case Start.BUSY:  # sent once more while it is at work, maybe where its unit has gone and come again
+                # Sent once more while it is at work, maybe where its unit has gone and come again; or tried again.
+                case Start.BUSY | Start.LATER:
                     if not self._busy:
                         self._look_at_busy = time.monotonic() + _RETRY_S
                     self._busy.append(delivery)

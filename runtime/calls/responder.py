@@ -14,6 +14,7 @@ from functools import partial
 from threading import Event, Thread
 
 from ghcm.errors import GhcmError
+from ghcm.fence import hold
 from ghcm.runtime.calls.ordering import SerialQueue, serialized_with
 from ghcm.runtime.calls.receiver import Receiver
 from ghcm.runtime.calls.run import CallRun, Outcome
@@ -228,6 +229,7 @@ class Responder:
             store_reply(self._services.connections, instruction.id, outcome.rows, outcome.reply.schema)
             self._services.connections.sync()
         feedback = _feedback(instruction.id, outcome)
+        hold(self._services.connections.fence)
         if self._calls is not None:
             feedback = self._calls.finish(instruction.id, feedback)
         delivery.acknowledge(feedback)

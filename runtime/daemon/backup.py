@@ -9,7 +9,8 @@ import os
 import shutil
 import signal
 import sqlite3
-from collections.abc import Generator, Sequence
+import tempfile
+from collections.abc import Generator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
@@ -29,6 +30,7 @@ _LEFT_OUT = (
     "earlier",
     "services",
     "owner",
+    "leases",
     "jobs.sqlite",
     "jobs.sqlite-wal",
     "jobs.sqlite-shm",
@@ -50,20 +52,14 @@ def back_up(state: StateDirectory, target: Path) -> None:
 
 def back_up_running(state: StateDirectory, store: Store, target: Path) -> None:
     """As `back_up`, by the daemon itself; it and its processes stand still meanwhile."""
-    _refuse_used(target, "back up to")
-    new = target.with_name(f"{target.name}.new")
-    try:
-        shutil.rmtree(new, ignore_errors=True)
-        make_private(new)
-        # Nobody stands still in the middle of a change of the store, and none is made meanwhile.
-        with store.database.transaction(), _standing_still(psutil.Process().children(recursive=True)):
-            with closing(sqlite3.connect(state.store)) as source, closing(sqlite3.connect(new / "jobs.sqlite")) as copy:
-                source.backup(copy)
-            _copy(state.path, new)
-        _bring(new, target)
-    except (OSError, shutil.Error, sqlite3.Error) as error:
-        shutil.rmtree(new, ignore_errors=True)
-        raise _not_copied("back up to", target, error) from error
+    if target.resolve().is_relative_to(state.path.resolve()):
+        hint = "name a folder elsewhere, best on another disk."
+        raise GhcmError(f'cannot back up to "{target}": it is in what is backed up', code="GHCM-770", hint=hint)
+    # Nobody stands still in the middle of a change of the store, and none is made meanwhile.
+    with _made(target, "back up to") as new, store.database.transaction(), _standing_still():
+        with closing(sqlite3.connect(state.store)) as source, closing(sqlite3.connect(new / "jobs.sqlite")) as copy:
+            source.backup(copy)
+        _copy(state.path, new)
 
 
 def restore(backup: Path, state: StateDirectory) -> None:
@@ -71,17 +67,9 @@ def restore(backup: Path, state: StateDirectory) -> None:
     if not (backup / "jobs.sqlite").exists():
         hint = "name the folder that ghcm backup has made."
         raise GhcmError(f'"{backup}" is no backup', code="GHCM-770", hint=hint)
-    _refuse_used(state.path, "restore to")
-    new = state.path.with_name(f"{state.path.name}.new")
-    try:
-        shutil.rmtree(new, ignore_errors=True)
-        make_private(new)
+    with _made(state.path, "restore to") as new:
         _copy(backup, new)
         shutil.copy(backup / "jobs.sqlite", new)
-        _bring(new, state.path)
-    except (OSError, shutil.Error) as error:
-        shutil.rmtree(new, ignore_errors=True)
-        raise _not_copied("restore to", state.path, error) from error
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -94,40 +82,49 @@ def _copy(source: Path, target: Path) -> None:
     shutil.copytree(source, target, ignore=left_out, dirs_exist_ok=True, symlinks=True)
 
 
-def _bring(new: Path, target: Path) -> None:
-    """Have a folder last, as a whole, under its name."""
-    for path in (new, *new.rglob("*")):
-        if not path.is_symlink():
-            sync(path)
-    new.rename(target)
-    sync(target.parent)
+@contextmanager
+def _made(target: Path, doing: str) -> Generator[Path]:
+    """A folder beside the target that becomes it, as a whole and to last, when it is filled. GhcmError where the target
+    is used, or where that cannot be.
+    """
+    new: Path | None = None
+    try:
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            hint = "name a folder that is not there yet, or is empty."
+            raise GhcmError(f'cannot {doing} "{target}": there is something already', code="GHCM-770", hint=hint)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        new = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        make_private(new)
+        yield new
+        for path in (new, *new.rglob("*")):
+            if not path.is_symlink():
+                sync(path)
+        new.rename(target)  # in the place of an empty folder, too
+        sync(target.parent)
+    except (OSError, shutil.Error, sqlite3.Error) as error:
+        hint = "see that there is room, and who may write there."
+        raise GhcmError(f'cannot {doing} "{target}"', code="GHCM-770", detail=sentence(error), hint=hint) from error
+    finally:
+        if new is not None:
+            shutil.rmtree(new, ignore_errors=True)
 
 
 @contextmanager
-def _standing_still(processes: Sequence[psutil.Process]) -> Generator[None]:
+def _standing_still() -> Generator[None]:
+    """All processes below this one stand still."""
+    still: list[psutil.Process] = []
     try:
-        for process in processes:
-            _tell(process.pid, signal.SIGSTOP)
+        # One that is being stopped may start another until it is.
+        while fresh := [each for each in psutil.Process().children(recursive=True) if each not in still]:
+            for process in fresh:
+                _tell(process.pid, signal.SIGSTOP)
+            still += fresh
         yield
     finally:
-        for process in processes:
+        for process in still:
             _tell(process.pid, signal.SIGCONT)
 
 
 def _tell(process: int, number: int) -> None:
     with suppress(ProcessLookupError):
         os.kill(process, number)
-
-
-def _refuse_used(folder: Path, doing: str) -> None:
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        hint = "name a folder that is not there yet, or is empty."
-        raise GhcmError(f'cannot {doing} "{folder}": there is something already', code="GHCM-770", hint=hint)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    if folder.exists():
-        folder.rmdir()
-
-
-def _not_copied(doing: str, folder: Path, error: Exception) -> GhcmError:
-    hint = "see that there is room, and who may write there."
-    return GhcmError(f'cannot {doing} "{folder}"', code="GHCM-770", detail=sentence(error), hint=hint)

@@ -7,13 +7,14 @@ apart.
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.jobs.calls import Call, CallState
+from ghcm.runtime.jobs.calls import FORGOTTEN_AT_ONCE, Call, CallState
 from ghcm.runtime.jobs.store import Store
 from ghcm.runtime.pubsub.cache import MessageCache, Topic
 from ghcm.runtime.pubsub.connections import Connections, topic_of
@@ -22,7 +23,7 @@ from ghcm.spg.graph import Program
 
 log = logging.getLogger("ghcm.daemon")
 
-_SWEEP_SECONDS = 0.5
+_SWEEP_SECONDS, _FORGET_SECONDS = 0.5, 10.0
 _SWEEPS_FOR_OVERDUE = 10
 _FORGOTTEN_US = 30 * 1_000_000
 
@@ -55,6 +56,8 @@ class CallReconciler:
     _sent_again: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict[tuple[str, str], tuple[str, int]])
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "ghcm-calls"))
     _caches: dict[tuple[Topic, str], MessageCache] = field(default_factory=dict[tuple[Topic, str], MessageCache])
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _closed: bool = False
     _again: asyncio.Event = field(default_factory=asyncio.Event)
     _died: bool = False
     _bereaved: set[str] = field(default_factory=set[str])
@@ -77,9 +80,9 @@ class CallReconciler:
                     died, self._died = self._died, False
                     await loop.run_in_executor(self._thread, self._send_unanswered, list(self.programs()), died)
                 if loop.time() >= forget:
-                    forget = loop.time() + 600
                     before = now_us() - int(self.kept * 1e6)
-                    await loop.run_in_executor(self._thread, self.store.calls.forget, before)
+                    gone = await loop.run_in_executor(self._thread, self.store.calls.forget, before)
+                    forget = loop.time() + (0 if gone == FORGOTTEN_AT_ONCE else _FORGET_SECONDS)
             except GhcmError as error:  # the cache or the store is away; what was not done is done in the next round
                 log.warning("calls are not looked after just now: %s", error)
                 await asyncio.sleep(1)
@@ -131,10 +134,17 @@ class CallReconciler:
         """How many calls of these units have no answer."""
         return len(await self._in_thread(lambda: self._open(program, units)))
 
+    def hurry(self) -> None:
+        """Send nothing more, and wait for no Redis or Kafka; from any thread."""
+        with self._lock:
+            self._closed = True
+            caches = list(self._caches.values())
+        for cache in caches:
+            cache.close()
+
     def close(self) -> None:
         """Close the caches."""
-        for cache in self._caches.values():
-            cache.close()
+        self.hurry()
         self._thread.shutdown()
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
@@ -196,7 +206,9 @@ class CallReconciler:
         before = now_us() - int(self.timeout * 1e6)
         for call in self.store.calls.unanswered():
             if call.program in programs and call.instruction.deadline is None and call.accepted < before:
-                error = Failed("GHCM-743", f"the call was not answered within {self.timeout:.0f} seconds")
+                error = Failed(
+                    "GHCM-743", f"the call was not answered within {self.timeout:.0f} seconds", call.waits_for
+                )
                 yield replace(call, feedback=self._ended(call, error, State.EXPIRED))
 
     def _send_unanswered(self, programs: list[Program], died: bool) -> None:
@@ -233,6 +245,9 @@ class CallReconciler:
 
     def _cache(self, topic: Topic, program: str) -> MessageCache:
         key = (topic, program)
-        if key not in self._caches:
-            self._caches[key] = self.connections.cache(topic, program, "daemon")
-        return self._caches[key]
+        with self._lock:
+            if self._closed:
+                raise GhcmError("the daemon is ending", code="GHCM-723", hint="start it again: ghcm supervise.")
+            if key not in self._caches:
+                self._caches[key] = self.connections.cache(topic, program, "daemon")
+            return self._caches[key]

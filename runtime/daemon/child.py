@@ -22,7 +22,7 @@ from ghcm.places import private_opener
 from ghcm.runtime.daemon.protocol import LONGEST_LINE, Document, decode, encode
 from ghcm.runtime.keeping import keep
 from ghcm.runtime.parent_death import ending_with_parent
-from ghcm.runtime.settings import Restarts
+from ghcm.runtime.retry import Restarts
 
 log = logging.getLogger("ghcm.daemon")
 
@@ -256,7 +256,14 @@ class Child:
         """Hand on what the process reports, until it closes its output."""
         if process.stdout is None or self.reported is None:
             return
-        while line := await process.stdout.readline():
+        while not process.stdout.at_eof():
+            try:
+                line = await process.stdout.readline()
+            except ValueError:  # a function of a program has printed it; the lines behind it are heard
+                log.error("%s printed a line that is longer than any report", self.command.name)
+                continue
+            if not line:
+                return
             try:
                 report = decode(line)
             except GhcmError as error:

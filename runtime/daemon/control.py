@@ -118,6 +118,8 @@ class ControlServer:
             writer.write(encode({"end": True}))
         except GhcmError as error:
             writer.write(encode(error_document(error)))
+        except ConnectionError:  # who asked has not waited for the answer
+            raise
         except Exception:  # a mistake of ours ends this conversation, not the daemon
             log.exception("a request failed: %r", line[:200])
             hint = "report it with the daemon's log."

@@ -98,9 +98,11 @@ class Daemon:
         self._lock.ending()
         self.stopping.set()
 
-    def interrupted(self) -> None:
+    def signalled(self, number: signal.Signals) -> None:
         """End in order; asked once more, at once: what runs is cut off, and runs again after the next start."""
-        if self.stopping.is_set():
+        # Who has sent it is told to a process that waits for signals alone; so would be all that it starts.
+        self._audit.note("shutdown", caller="", origin=f"signal {number.name}")
+        if self.stopping.is_set() and number != signal.SIGHUP:  # a terminal that closes may say so twice
             log.info("stopping at once")
             self.jobs.cut_off()
         self.stop()
@@ -151,9 +153,8 @@ def run(
 
 async def _live(daemon: Daemon, ready: Callable[[Document], None]) -> None:
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, daemon.interrupted)
-    loop.add_signal_handler(signal.SIGHUP, daemon.stop)  # a terminal that closes may say so twice
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        loop.add_signal_handler(number, daemon.signalled, number)
     log.info("daemon %d in %s, http at %s", os.getpid(), daemon.state.path, daemon.url)
     await daemon.run(ready)
 
@@ -167,12 +168,7 @@ async def answers(daemon: Daemon, op: str, arguments: Document) -> AsyncIterator
         case "status":
             yield status(daemon) | (daemon.jobs.progress() if arguments.get("units") else {})
         case "submit":
-            path, base = Path(_text(arguments, "bundle")), Path(_text(arguments, "base"))
-            again = Again(_optional(arguments, "again") or Again.UNSAID.value)
-            beside = bool(arguments.get("beside"))
-            job, upgrade = await daemon.jobs.submit(path, base, again, beside=beside)
-            changed = {} if upgrade is None else {"growth": upgrade.document()}
-            yield {"job": daemon.jobs.document(job), **changed}
+            yield await _submit(daemon, arguments)
         case "redis":
             yield {"url": daemon.processes.redis_url}
         case "list":
@@ -232,6 +228,14 @@ def _process(name: str, child: Child) -> Document:
     health, reason = child.health
     state = {"state": child.phase.value, "health": health, "reason": reason}
     return {"name": name, "pid": child.pid, **state, "restarts": child.restarts}
+
+
+async def _submit(daemon: Daemon, arguments: Document) -> Document:
+    path, base = Path(_text(arguments, "bundle")), Path(_text(arguments, "base"))
+    again = Again(_optional(arguments, "again") or Again.UNSAID.value)
+    job, upgrade = await daemon.jobs.submit(path, base, again, beside=bool(arguments.get("beside")))
+    changed = {} if upgrade is None else {"growth": upgrade.document()}
+    return {"job": daemon.jobs.document(job), **changed}
 
 
 async def _stop(daemon: Daemon, arguments: Document) -> AsyncIterator[Document]:

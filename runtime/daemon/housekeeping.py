@@ -47,7 +47,10 @@ class Housekeeping:
     def tidy(self) -> None:
         """Remove jobs and dead letters whose time is over."""
         for job in list(self._over(now_us() - int(self.keep.jobs * 1e6))):
-            self._forget(job)
+            try:
+                self._forget(job)
+            except (GhcmError, OSError) as error:  # its snapshots are in a store that is away: the next time
+                log.warning('job "%s" is over and cannot be forgotten yet: %s', job.id, error)
         running = {job.program for job in self.store.jobs.find(over=False)}
         for table in self.state.dead.glob("*/*"):
             if table.parent.name not in running and _touched(table) < time.time() - self.keep.letters:
@@ -57,12 +60,11 @@ class Housekeeping:
     def rotate(self) -> None:
         """Begin logs anew that have become large, while their processes write: what they write is appended."""
         for path in self.state.logs.glob("*.log"):
-            if path.stat().st_size > self.keep.log_bytes:
-                shutil.copy(path, path.with_suffix(".log.1"))
-                with path.open("r+b") as file, path.with_suffix(".log.1").open("ab") as before:
-                    file.seek(before.tell())
-                    shutil.copyfileobj(file, before)
-                    file.truncate(0)
+            try:
+                if path.stat().st_size > self.keep.log_bytes:
+                    _begin_anew(path, path.with_suffix(".log.1"))
+            except OSError as error:  # the disk is full: there may be room the next time
+                log.warning('the log "%s" cannot be begun anew: %s', path.name, error)
 
     def _over(self, ended_before: int) -> Iterator[Job]:
         """The jobs whose time is over: behind the latest of its program and folder that has written."""
@@ -80,15 +82,27 @@ class Housekeeping:
                 written.add(place)
 
     def _forget(self, job: Job) -> None:
-        log.info('job "%s" is over and forgotten', job.id)
-        self.store.jobs.forget(job.id)
+        """Remove a job; what is elsewhere first, which may fail, and what tells where that is behind it."""
         remove(self.snapshots / job.id)
+        for kept in (*self.snapshots.glob(f"{job.id}-*.ghcm"), self.snapshots / f"{job.id}.json"):
+            kept.unlink(missing_ok=True)
+        self.store.jobs.forget(job.id)
+        log.info('job "%s" is over and forgotten', job.id)
         bundles = self.state.bundle(job.id).parent
         for path in (*bundles.glob(f"{job.id}.*"), *self.state.logs.glob(f"{job.id}.log*")):
             if path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
             else:
                 path.unlink(missing_ok=True)
+
+
+def _begin_anew(path: Path, before: Path) -> None:
+    shutil.copy(path, before)
+    with path.open("r+b") as file, before.open("ab") as kept:
+        file.seek(kept.tell())  # what was added meanwhile
+        shutil.copyfileobj(file, kept)
+        kept.flush()
+        file.truncate(0)
 
 
 def _touched(table: Path) -> float:

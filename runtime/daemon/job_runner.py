@@ -19,7 +19,7 @@ from ghcm.runtime.daemon.call_reconciler import CallReconciler
 from ghcm.runtime.daemon.child import Child, Command, Phase, RestartPolicy, last_words
 from ghcm.runtime.daemon.protocol import Document, error_document, raised
 from ghcm.runtime.jobs.store import Job, JobState, Store
-from ghcm.runtime.settings import Restarts
+from ghcm.runtime.retry import Restarts
 from ghcm.runtime.upgrade import Since
 from ghcm.spg.graph import Program, Unit
 
@@ -36,6 +36,8 @@ _PASSES = frozenset(("GHCM-731", "GHCM-740"))
 """No room on a disk or in Redis, and a store that cannot be used: an engine that ends with them goes on from its last
 snapshot when there is room.
 """
+_PASSES_LATER = "GHCM-720"
+"""A Redis that refuses whoever asks, as with another password: a job that has run before waits until that is mended."""
 
 _GONE = error_document(GhcmError("the engine ended before it answered", code="GHCM-747", hint="ask again."))
 _ENDED = error_document(GhcmError("the engine ended before it had changed", code="GHCM-755", hint="submit again."))
@@ -236,7 +238,8 @@ class JobRunner:
                 self._around.changed(self)
             case "failed":
                 error = GhcmError.of(cast("Document", report["error"]))
-                if error.code in _PASSES and self._around.waits and self.child is not None:
+                passes = error.code in _PASSES or (error.code == _PASSES_LATER and self.job.started is not None)
+                if passes and self._around.waits and self.child is not None:
                     self.child.policy.waits = True
                     self._waiting = f"{error.message}. It goes on when that has passed."
                     return

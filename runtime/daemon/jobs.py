@@ -37,6 +37,8 @@ T = TypeVar("T")
 
 _BATCH_SECONDS = 24 * 3600
 _LOOK_SECONDS = 0.1
+_GIVE_UP_SECONDS = 3.0
+"""How long a Redis may take to answer that is told of a lease that nobody needs any more."""
 
 
 @dataclass(eq=False)
@@ -68,9 +70,10 @@ class Jobs:
         self.calls = CallReconciler(self.store, connections, self.programs, self.present, *times)
         lost, broken = self.calls.send_again, self.spark_is_broken
         self.processes = Processes(
-            self.settings, state, redis, self.listener, tell=self.tell, calls_may_be_lost=lost, spark_is_broken=broken
+            self.settings, state, redis, self.listener, self.tell, lost, broken, waits=self.waits
         )
-        self.leases = Leases(None if private else redis, owner_of(state.path))
+        seconds = self.settings.limits.lease
+        self.leases = Leases(None if private else redis, owner_of(state.path), state.leases, seconds=seconds)
         self._append_locks = AppendLocks(state.path)
         self._snapshots = self.settings.snapshots_at(state.path)
         self._trusted = None if self.settings.trusted is None else read_trusted(self.settings.trusted)
@@ -95,7 +98,10 @@ class Jobs:
             program = bundle.program
             if (stopping := self._stopping.get(program.name)) is not None:
                 await asyncio.wait((stopping,))
-            if here := self._running(program.name):
+            here = self._running(program.name)
+            if here and not self.waits:  # of a run that was cut off, in whose state this one runs
+                await self.stop(here[0].id, 0.0, lambda _: None)
+            elif here:
                 return await self._upgrade(here[0], bundle, base, again, beside=beside)
             if (retirement := self._retirements.get(program.name)) is not None:
                 await asyncio.wait((retirement,))
@@ -217,11 +223,12 @@ class Jobs:
             if runner.child is not None:
                 runner.child.kill()
         self.processes.kill()
+        self._spawn(asyncio.to_thread(self.calls.hurry))
 
-    def lease_is_lost(self, program: str, reason: str) -> None:
+    def lease_is_lost(self, program: str, error: GhcmError) -> None:
         """End the job of a program that another daemon runs."""
         for runner in self._running(program):
-            runner.fail(reason)
+            runner.fail(f"{error.message}. {error.detail}", error)
 
     def spark_is_broken(self, reason: str) -> None:
         """Answer the calls that Spark would have to."""
@@ -350,9 +357,10 @@ class Jobs:
 
     async def _give_up(self, program: str) -> None:
         try:
-            await self.leases.drop(program)
-        except GhcmError as error:  # it ends by itself soon
-            log.warning('the lease on "%s" could not be given up: %s', program, error.message)
+            async with asyncio.timeout(_GIVE_UP_SECONDS):
+                await self.leases.drop(program)
+        except (GhcmError, TimeoutError) as error:  # it ends by itself soon
+            log.warning('the lease on "%s" could not be given up: %s', program, f"{error}" or "Redis does not answer")
 
     def _spawn(self, work: Coroutine[None, None, T]) -> asyncio.Task[T]:
         task = asyncio.create_task(work)

@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import secrets
+import shutil
 import socket
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -23,7 +24,8 @@ import redis
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from ghcm.errors import GhcmError
-from ghcm.places import Place, Remote, make_private, place
+from ghcm.fence import Fence, Lease, awake, fence_key, note_lease, owner_key, taken_over
+from ghcm.places import Place, Remote, make_private, place, write_private
 from ghcm.places import beside as lock_folder
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.pubsub.redis_connection import failed, open_async_client
@@ -213,15 +215,24 @@ def _appended(sink: str, folder: Place, said: str) -> GhcmError:
     )
 
 
-LEASE_SECONDS = 30.0
-"""How long the lease of a daemon that is gone keeps others out."""
+_MARGIN = 1 / 6
+"""The share of a lease at its end in which nothing begins to be written, so that what has begun has time to end."""
 
 _TAKE = """
--- ARGV: owner, milliseconds; returns who else owns it, or nothing
-local found = redis.call('GET', KEYS[1])
+-- ARGV: owner, milliseconds, '' or 'renew'; returns who else owns it or, at a renewal, has owned it since; or the token
+local found, last = redis.call('GET', KEYS[1]), redis.call('HGET', KEYS[2], 'owner')
 if found and found ~= ARGV[1] then return found end
+if ARGV[3] == 'renew' and last and last ~= ARGV[1] then return last end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+if last ~= ARGV[1] then
+  local now = redis.call('TIME')
+  local token = tonumber(redis.call('HGET', KEYS[2], 'token') or '0') + 1
+  token = math.max(token, now[1] * 1000 + math.floor(now[2] / 1000))
+  redis.call('HSET', KEYS[2], 'owner', ARGV[1], 'token', string.format('%.0f', token))
+end
+return tonumber(redis.call('HGET', KEYS[2], 'token'))
 """
+"""A token is never less than the time, so that it also grows where Redis has lost the one before."""
 
 _DROP = """
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
@@ -231,34 +242,68 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 class Leases:
     """The programs of a daemon, held against others by keys that expire. `owner` tells this daemon from others and is
     the same after a restart. Calls travel through topics that bear the name of their program, so two daemons with the
-    same program would take each other's. Without a `url` there are none: nobody else can reach the Redis.
+    same program would take each other's. Without a `url` there are none: nobody else can reach the Redis. Each is noted
+    in `folder`, where the processes of this daemon look before they write. `seconds`: how long the lease of a daemon
+    that is gone keeps others out.
     """
 
-    def __init__(self, url: str | None, owner: str, *, seconds: float = LEASE_SECONDS) -> None:
+    def __init__(self, url: str | None, owner: str, folder: Path, *, seconds: float) -> None:
         self._url = url or ""
         self._owner = owner
+        self._folder = folder
         self._seconds = seconds
         self._client = open_async_client(url) if url else None
+        shutil.rmtree(folder, ignore_errors=True)  # the clock that they go by may have begun anew
 
-    async def take(self, program: str) -> None:
-        """Lease a program. GhcmError if another daemon has it, or the server cannot be reached."""
-        found = await self._run(_TAKE, program, str(int(self._seconds * 1000)))
-        if found:
-            raise self._taken(program, cast("bytes", found).decode())
+    async def take(self, program: str) -> int:
+        """Lease a program; the token, which grows when it comes from another daemon, 0 where there are no leases.
+        GhcmError if another daemon has it, or the server cannot be reached.
+        """
+        token, other = await self._lease(program, "")
+        if other:
+            raise self._taken(program, other)
+        return token
+
+    async def renew(self, program: str) -> None:
+        """Go on with a lease. GhcmError if another daemon has, or has had, the program since."""
+        _, other = await self._lease(program, "renew")
+        if other:
+            raise taken_over(program, other)
+
+    async def _lease(self, program: str, renewing: str) -> tuple[int, str]:
+        """The token, or who has the program."""
+        asked = awake()
+        found = await self._run(_TAKE, program, str(int(self._seconds * 1000)), renewing)
+        if isinstance(found, bytes):
+            return 0, found.decode()
+        token = cast("int", found or 0)
+        if token:
+            self._note(program, Lease(self._owner, token, asked + self._seconds * (1 - _MARGIN)))
+        return token, ""
+
+    def _note(self, program: str, lease: Lease) -> None:
+        try:
+            make_private(self._folder)
+            note_lease(Fence(program, self._folder).file, lease)
+        except OSError as error:
+            hint = "free some room there; until then nothing is written for it."
+            message = f'the lease on program "{program}" cannot be noted in "{self._folder}": {error.strerror}'
+            raise GhcmError(message, code="GHCM-731", hint=hint) from error
 
     async def drop(self, program: str) -> None:
         """Give a program up."""
+        Fence(program, self._folder).file.unlink(missing_ok=True)
         await self._run(_DROP, program)
 
-    async def keep(self, programs: Callable[[], Iterable[str]], lost: Callable[[str, str], None]) -> None:
+    async def keep(self, programs: Callable[[], Iterable[str]], lost: Callable[[str, GhcmError], None]) -> None:
         """Renew these leases until cancelled; `lost` is told the program and why, where another daemon has one."""
         while self._client is not None:
             for program in set(programs()):
                 try:
-                    await self.take(program)
+                    await self.renew(program)
                 except GhcmError as error:
                     if error.code == "GHCM-729":
-                        lost(program, f"{error.message}. {error.detail}")
+                        lost(program, error)
                     else:
                         log.warning('the lease on "%s" could not be renewed: %s', program, error.message)
             await asyncio.sleep(self._seconds / 3)
@@ -272,7 +317,8 @@ class Leases:
         if self._client is None:
             return None
         evaluated = cast(
-            "Awaitable[object]", self._client.eval(script, 1, f"ghcm:owner:{program}", self._owner, *arguments)
+            "Awaitable[object]",
+            self._client.eval(script, 2, owner_key(program), fence_key(program), self._owner, *arguments),
         )
         try:
             return await evaluated
@@ -297,5 +343,5 @@ def owner_of(state: Path) -> str:
         word = file.read_text(encoding="ascii").strip()
     except FileNotFoundError:
         word = secrets.token_hex(16)
-        file.write_text(f"{word}\n", encoding="ascii")
+        write_private(file, f"{word}\n".encode("ascii"))
     return f'{word} the one with the state "{state.absolute()}" on {socket.gethostname()}'

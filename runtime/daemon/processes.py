@@ -26,6 +26,8 @@ log = logging.getLogger("ghcm.daemon")
 
 _HEAD_START_SECONDS = 3.0
 _RELEASE_SECONDS = 15.0
+_REDIS_SECONDS = 3.0
+"""How long Redis may take to end where everything is cut off."""
 
 
 @dataclass(eq=False)
@@ -41,6 +43,8 @@ class Processes:
     tell: Callable[[Document], None]
     calls_may_be_lost: Callable[[], None]
     spark_is_broken: Callable[[str], None]
+    waits: bool = True
+    """Whether what finds no room waits for it."""
     children: dict[str, Child] = field(default_factory=dict[str, Child])
     http_watches: asyncio.Event = field(default_factory=asyncio.Event)
     first_results: asyncio.Event = field(default_factory=asyncio.Event)
@@ -51,6 +55,7 @@ class Processes:
 
     def __post_init__(self) -> None:
         self._told = ("--state", str(self.state.path))
+        self._executors = (*self._told, *(() if self.settings.embedded else ("--leases", str(self.state.leases))))
         self.standby = WarmStandby(self._command("spare", "ghcm.runtime.daemon.warm_standby"))
 
     async def start(self, *, standby: bool) -> None:
@@ -67,12 +72,13 @@ class Processes:
         if "spark" in self.children:
             self.refresh_spark()
             return
-        command = self._command("spark", "ghcm.runtime.spark", *self._told, patience=20.0)
+        waits = () if self.waits else ("--no-wait",)
+        command = self._command("spark", "ghcm.runtime.spark", *self._executors, *waits, patience=20.0)
         self._keep(command, started=self._spark_is_up, reported=self._heard, died=self._died)
 
     def engine(self, job: Job, base: Path) -> Command:
         """The engine process of one job: runs its stream units, writes its reports to standard output."""
-        arguments = (*self._told, "--bundle", job.bundle, "--job", job.id, "--base", str(base))
+        arguments = (*self._executors, "--bundle", job.bundle, "--job", job.id, "--base", str(base))
         return self._command(job.id, "ghcm.runtime.slot.process", *arguments, patience=30.0)
 
     def refresh_spark(self) -> None:
@@ -108,9 +114,13 @@ class Processes:
         await self._stop("redis")
 
     def kill(self) -> None:
-        """End those that run calls or take them by force, and start none again; Redis has data, and ends in order."""
+        """End those that run calls or take them by force, and start none again; Redis has data, and a moment to end in
+        order.
+        """
         for name, child in self.children.items():
-            if name != "redis":
+            if name == "redis":
+                asyncio.get_running_loop().call_later(_REDIS_SECONDS, child.kill)
+            else:
                 child.kill()
 
     def _start_redis(self) -> None:

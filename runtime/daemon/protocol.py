@@ -95,6 +95,7 @@ def call_document(call: Call) -> Document:
         "started": call.started,
         "ended": call.ended,
         "attempts": call.attempts,
+        "next_attempt": call.next_attempt,
         "feedback": to_json(call.feedback),
     }
 

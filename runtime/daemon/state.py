@@ -24,6 +24,7 @@ class StateDirectory:
         self.logs = path / "logs"  # what the processes have printed
         self.dead = path / "dead"  # tables of dead letters
         self.audit = path / "audit.jsonl"  # who called, cancelled, submitted and stopped
+        self.leases = path / "leases"  # on the programs, where several daemons share one Redis
         self.session_key = path / "session.key"  # signs the cookies of those who have signed in
         self.lock = path / "lock"  # held by the daemon that owns the directory
         self.complete = path / "complete"  # there once a run has read and written everything

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ghcm.errors import GhcmError
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 6
 BUSY_SECONDS = 30.0
 LOG_BYTES = 16 << 20
 """How large the log may grow before it is begun anew. Seldom, because the first commit of a log waits for the disk: it
@@ -43,10 +43,13 @@ CREATE TABLE calls (
   state TEXT NOT NULL,
   final INTEGER NOT NULL,
   instruction TEXT NOT NULL,
+  publisher TEXT NOT NULL DEFAULT '',
   feedback TEXT NOT NULL,
   executor TEXT,
   attempts INTEGER NOT NULL,
   deaths INTEGER NOT NULL DEFAULT 0,
+  max_attempts INTEGER,
+  next_attempt INTEGER,
   accepted INTEGER NOT NULL,
   started INTEGER,
   ended INTEGER,
@@ -55,6 +58,7 @@ CREATE TABLE calls (
 CREATE INDEX calls_by_unit ON calls (program, unit, accepted);
 CREATE INDEX calls_open ON calls (deadline) WHERE final = 0;
 CREATE INDEX calls_ended ON calls (ended) WHERE final = 1;
+CREATE INDEX calls_open_of ON calls (publisher) WHERE final = 0;
 """
 
 STEPS = {
@@ -67,6 +71,14 @@ ALTER TABLE jobs ADD COLUMN error TEXT;
 """,
     3: """
 ALTER TABLE calls ADD COLUMN deaths INTEGER NOT NULL DEFAULT 0;
+""",
+    4: """
+ALTER TABLE calls ADD COLUMN max_attempts INTEGER;
+ALTER TABLE calls ADD COLUMN next_attempt INTEGER;
+""",
+    5: """
+ALTER TABLE calls ADD COLUMN publisher TEXT NOT NULL DEFAULT '';
+CREATE INDEX calls_open_of ON calls (publisher) WHERE final = 0;
 """,
 }
 """What brings a file of each earlier schema to the next."""

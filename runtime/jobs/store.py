@@ -13,7 +13,7 @@ from enum import Enum
 from pathlib import Path
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.jobs.calls import CallStore
+from ghcm.runtime.jobs.calls import CallStore, RetryOf
 from ghcm.runtime.jobs.database import BUSY_SECONDS, Database
 from ghcm.runtime.pubsub.envelope import now_us
 
@@ -164,9 +164,9 @@ class Store:
         self.database.close()
 
 
-def open_store(path: Path, attempts: int | None = None, *, busy: float = BUSY_SECONDS) -> Store:
-    """Open the store, making it where there is none. `attempts`: see `CallStore`; `busy`: see `Database`. GhcmError if
+def open_store(path: Path, retry: RetryOf | None = None, *, busy: float = BUSY_SECONDS) -> Store:
+    """Open the store, making it where there is none. `retry`: see `CallStore`; `busy`: see `Database`. GhcmError if
     the file is damaged or of a newer GHCM.
     """
     database = Database(path, busy)
-    return Store(JobStore(database), CallStore(database, attempts), database)
+    return Store(JobStore(database), CallStore(database, retry), database)

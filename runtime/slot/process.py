@@ -1,6 +1,6 @@
 """An engine as a process of its own:
 
-    python -m ghcm.runtime.slot.process --bundle FILE --job ID --state DIR [--base DIR]
+    python -m ghcm.runtime.slot.process --bundle FILE --job ID --state DIR [--base DIR] [--leases DIR]
 
 GHCM_REDIS names its Redis by URL; without one there are no calls and no Redis sinks. Reports are JSON objects, one a
 line, on standard output:
@@ -49,6 +49,7 @@ from threading import Lock, Thread
 from typing import Any, cast
 
 from ghcm.errors import GhcmError
+from ghcm.fence import Fence
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.data.columns import columns_of
 from ghcm.runtime.jobs.store import Store, open_store
@@ -100,13 +101,15 @@ class _Process:
         """Run the engine until it is done, failed or asked to stop; the exit code."""
         options = self._arguments
         settings = load_settings()
-        store = open_store(options.state / "jobs.sqlite", settings.limits.attempts)
+        store = open_store(options.state / "jobs.sqlite", settings.retry_of)
         job = store.jobs.get(options.job)
         bundle = Bundle.open(options.bundle if job is None else job.bundle)
         if bundle.edited:
             _log.warning("edited since the build: %s", ", ".join(bundle.edited))
         connections = Connections(options.base, settings.redis_url, settings.kafka, settings.patience, settings.sql)
         connections.kept_s = settings.keep.answers
+        if options.leases:
+            connections.fence = Fence(bundle.plan.name, options.leases)
         engine = Engine(
             bundle,
             connections=connections,
@@ -281,6 +284,9 @@ def _arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--bundle", type=Path, required=True, help="bundle file or directory")
     parser.add_argument("--job", required=True, help="name of the run across restarts")
     parser.add_argument("--state", type=Path, required=True, help="state directory")
+    parser.add_argument(
+        "--leases", type=Path, help="where the daemon notes its leases, without which nothing is written"
+    )
     parser.add_argument("--base", type=Path, default=Path.cwd(), help="directory that relative paths start from")
     parser.add_argument("--form", choices=("auto", "rows", "columns"), default="auto", help="form of the operators")
     parser.add_argument("--linger", action="store_true", help="stay when all inputs are read")
