@@ -1,10 +1,7 @@
-"""The Supervisor as an ASGI application: the endpoints of the present programs, exchanged when the programs change; and
-those of the status and of the page for the people on watch: one document, one style sheet, one script, nothing from
-elsewhere.
+"""The Supervisor as an ASGI application: the endpoints of the present programs, exchanged when the programs change.
 
 Follows the daemon's events over the control socket, so a program that is submitted can be called without a restart.
 Apps are never changed: a new program is a new app instead of the old one, so OpenAPI always tells what there is.
-Annotations are evaluated (no `from __future__ import annotations`), as FastAPI asks for.
 """
 
 import asyncio
@@ -16,14 +13,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from fastapi import FastAPI, Request, Response
-from fastapi.responses import JSONResponse
+from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 import ghcm
 from ghcm.errors import GhcmError
 from ghcm.runtime.access.audit import AuditLog
-from ghcm.runtime.access.scopes import ALL, Action, Caller
 from ghcm.runtime.access.tokens import TokenFile
 from ghcm.runtime.daemon.protocol import LONGEST_LINE, decode, encode
 from ghcm.runtime.daemon.state import StateDirectory
@@ -32,20 +27,18 @@ from ghcm.runtime.keeping import keep
 from ghcm.runtime.pubsub.cache import Inbox
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.settings import Settings
-from ghcm.supervisor import call_routes, chart_routes, documents, pages, problems, sink_routes
+from ghcm.supervisor import call_routes, chart_routes, pages, problems, sink_routes, status_routes
 from ghcm.supervisor.access.identity import Identity
 from ghcm.supervisor.access.issuer import issuer_of
-from ghcm.supervisor.access.needs import UNKNOWN_CALLER, Open, ask_at_each_route, needs, open_to
+from ghcm.supervisor.access.needs import UNKNOWN_CALLER, ask_at_each_route
 from ghcm.supervisor.access.sessions import Sessions, key_in
 from ghcm.supervisor.call_service import CallService
 from ghcm.supervisor.catalogue import Catalogue, Reader
 from ghcm.supervisor.charts.renderer import ChartRenderer
-from ghcm.supervisor.documents import ProgramDocument
 from ghcm.supervisor.gate import Gate, opened
-from ghcm.supervisor.health import Readiness, Ready, Unready, answer_beats, readiness_answer
-from ghcm.supervisor.metrics import MEDIA_TYPE, Metrics
+from ghcm.supervisor.health import Readiness, answer_beats
+from ghcm.supervisor.metrics import Metrics
 from ghcm.supervisor.openapi import EVERYWHERE, Documented
-from ghcm.supervisor.problems import PROBLEM
 from ghcm.supervisor.sink_routes import Shown
 from ghcm.supervisor.sinks import SinkWatch
 
@@ -82,7 +75,6 @@ class Supervisor:
     _renderer: ChartRenderer = field(default_factory=ChartRenderer)
     _readiness: Readiness | None = None
     _metrics: Metrics | None = None
-    _measuring: asyncio.Lock = field(default_factory=asyncio.Lock)
     _tasks: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
     _closing: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack)
     _identity: Identity = field(init=False)
@@ -121,7 +113,7 @@ class Supervisor:
             listening = partial(inbox.serve, since, mail)
             self._tasks.append(asyncio.create_task(keep("the ear for feedback", listening), name="feedback"))
         self._readiness = Readiness(self.state, connections)
-        self._metrics = Metrics(store)
+        self._metrics = Metrics(store, self._service.quotas.refused)
         self._closing.callback(self._readiness.close)
         self.refresh()
         self._tasks.append(asyncio.create_task(keep("the ear for the daemon", self._follow), name="daemon"))
@@ -144,7 +136,7 @@ class Supervisor:
         for error in errors:
             log.error("%s", error)
         self.app = self._built(self._catalogue, self._service)
-        self._gate = opened(Gate(self._identity.known(self.app), self.bound, self.settings.http))
+        self._gate = opened(Gate(self._identity.known(self.app), self.bound, self._audit, self.settings.http))
         # What the app consists of stays: a collection that walks through it would hold up the calls of that moment. The
         # one before stood frozen too, and would for ever.
         gc.unfreeze()
@@ -163,7 +155,8 @@ class Supervisor:
             redoc_url=None,
         )
         problems.install(app)
-        self._add_status(app, catalogue)
+        assert self._readiness is not None and self._metrics is not None
+        status_routes.add(app, catalogue, self._readiness, self._metrics)
         calls = call_routes.Calls(catalogue, service, self._connections)
         for known in catalogue.programs.values():
             for unit in known.units.values():
@@ -178,54 +171,6 @@ class Supervisor:
         self._identity.add(app)
         ask_at_each_route(app, self._audit, service.made_by)
         return app
-
-    def _add_status(self, app: FastAPI, catalogue: Catalogue) -> None:
-        readiness, metrics, unready = self._readiness, self._metrics, PROBLEM | {"model": Unready}
-        assert readiness is not None and metrics is not None
-
-        @app.get("/health", tags=["status"], summary="Whether this process works")
-        @open_to(Open.EVERYONE)
-        async def health() -> dict[str, str]:
-            return {"status": "ok"}
-
-        @app.get(
-            "/ready",
-            tags=["status"],
-            summary="Whether calls can be served",
-            response_model=Ready,
-            responses={503: unready},
-        )
-        @open_to(Open.EVERYONE)
-        async def is_ready(request: Request) -> Ready | JSONResponse:
-            caller: Caller = request.state.caller
-            parts = await readiness.parts(list(catalogue.programs.values()))
-            return readiness_answer(parts, shown=caller.may(Action.READ, ALL))
-
-        @app.get(
-            "/metrics",
-            tags=["status"],
-            summary="What Prometheus collects",
-            response_class=Response,
-            responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
-        )
-        @needs(Action.READ, program=ALL)
-        async def measured() -> Response:
-            programs = list(catalogue.programs.values())
-            parts, seen = await readiness.parts(programs), await readiness.seen()
-            async with self._measuring:
-                text = await asyncio.to_thread(metrics.text, programs, seen, parts)
-            return Response(text, media_type=MEDIA_TYPE)
-
-        @app.get("/programs", tags=["status"], summary="The programs and their units")
-        @open_to(Open.CALLERS)
-        async def programs(request: Request) -> list[ProgramDocument]:
-            caller: Caller = request.state.caller
-            return [documents.program(known) for name, known in sorted(catalogue.programs.items()) if caller.sees(name)]
-
-        @app.get("/programs/{program}", tags=["status"], summary="One program", responses={404: PROBLEM})
-        @open_to(Open.OF_PROGRAM)
-        async def one_program(program: str) -> ProgramDocument:
-            return documents.program(catalogue.program(program))
 
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:

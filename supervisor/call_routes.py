@@ -19,9 +19,9 @@ from ghcm.runtime.logs import trace_of
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import encode
 from ghcm.supervisor import call_rows, chart_routes, documents, problems
+from ghcm.supervisor.access.callers import asking, call_id
 from ghcm.supervisor.access.needs import needs
 from ghcm.supervisor.call_service import CallService
-from ghcm.supervisor.callers import call_id, caller_of
 from ghcm.supervisor.catalogue import Catalogue, KnownUnit
 from ghcm.supervisor.charts.renderer import ChartRenderer
 from ghcm.supervisor.documents import CallDocument
@@ -37,7 +37,7 @@ _CALLED: dict[int | str, dict[str, Any]] = {
     200: {"model": CallDocument, "description": "The call in its final state; with its reply as `data`."},
     202: {"model": CallDocument, "description": "The call is accepted; `Location` is where it is."},
     409: PROBLEM | {"description": "The key belongs to another call."},
-    429: PROBLEM | {"description": "Too many calls wait or run."},
+    429: PROBLEM | {"description": "The unit or the caller has too many calls, or calls too often."},
 }
 
 _DATA: dict[int | str, dict[str, Any]] = {
@@ -120,7 +120,7 @@ def add_unit(app: FastAPI, calls: Calls, unit: KnownUnit) -> None:
     ) -> Response:
         values: dict[str, object] = parameters.model_dump(by_alias=True)
         job = calls.catalogue.programs[unit.program].job.id
-        caller = caller_of(request)
+        caller = str(asking(request.scope))
         id = None if idempotency_key is None else call_id(caller, idempotency_key)
         trace = trace_of(request.headers.get("traceparent", ""))
         call, _ = await calls.service.take(unit, values, id=id, seconds=deadline, job=job, trace=trace, caller=caller)
@@ -167,6 +167,10 @@ def add(app: FastAPI, calls: Calls) -> None:
             response.headers["Link"] = f'<{quote(f"/programs/{program}/units/{unit}/calls")}?{behind}>; rel="next"'
         return [CallDocument(**documents.call(call)) for call in found]
 
+    _add_one(app, calls)
+
+
+def _add_one(app: FastAPI, calls: Calls) -> None:
     @app.get(_ONE, tags=["calls"], summary="A call", responses=_ONE_CALL)
     @needs(Action.READ, Action.CALL)
     async def get_call(program: str, unit: str, id: str, wait: Wait = None) -> Response:

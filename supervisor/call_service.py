@@ -20,8 +20,9 @@ from ghcm.runtime.logs import about
 from ghcm.runtime.pubsub.cache import AsyncMessageCache, Inbox, Topic
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, failure, new_id, now_us
 from ghcm.runtime.settings import Settings
-from ghcm.supervisor.callers import publisher_of
+from ghcm.supervisor.access.callers import publisher_of
 from ghcm.supervisor.catalogue import KnownUnit
+from ghcm.supervisor.quotas import Quotas
 
 log = logging.getLogger("ghcm.supervisor")
 
@@ -55,12 +56,16 @@ class CallService:
     inbox: Inbox
     open_cache: OpenCache
     settings: Settings = field(default_factory=Settings)
+    quotas: Quotas = field(init=False)
     _caches: dict[Topic, AsyncMessageCache] = field(default_factory=dict[Topic, AsyncMessageCache])
     _sending: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "ghcm-store"))
     _disk: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "ghcm-sync"))
     _syncing: asyncio.Task[None] | None = None
     _next_sync: asyncio.Task[None] | None = None
+
+    def __post_init__(self) -> None:
+        self.quotas = Quotas(self.settings.quotas)
 
     async def take(
         self,
@@ -74,9 +79,10 @@ class CallService:
         caller: str = "",
     ) -> tuple[Call, bool]:
         """Accept a call of a program that runs as this job and send it; the call, and whether it is new. An id that was
-        used is that call. GhcmError for a new one where the job is being stopped, or has been. `trace` is the id of the
-        trace that it belongs to.
+        used is that call. GhcmError for a new one where the job is being stopped, or has been, or where the caller or
+        the unit has too many. `trace` is the id of the trace that it belongs to.
         """
+        self.quotas.charge(publisher_of(caller))
         instruction = Instruction(
             id=id or new_id(),
             program=unit.program,
@@ -114,7 +120,7 @@ class CallService:
         """The call of that id; GhcmError if there is none."""
         call = self.store.calls.get(id)  # readers never wait for writers
         if call is None:
-            hint = "answered calls are forgotten after a day."
+            hint = "answered calls are forgotten: [keep] calls says when."
             raise GhcmError(f'there is no call "{id}"', code="GHCM-323", hint=hint)
         return call
 
@@ -165,12 +171,14 @@ class CallService:
         waiting = calls.open_calls(instruction.program, instruction.unit)
         most = self.settings.limits.calls
         if waiting >= most:
+            self.quotas.refused["unit"] += 1
             raise GhcmError(
                 f'unit "{instruction.unit}" has {waiting} calls that wait or run',
                 code="GHCM-746",
                 detail=f"More than {most} are not taken.",
                 hint="call again when some are done.",
             )
+        self.quotas.check_open(instruction.publisher, calls.open_calls_of(instruction.publisher))
         return calls.accept(instruction, wait=wait), True
 
     async def _sync(self, before: asyncio.Task[None] | None) -> None:

@@ -180,7 +180,6 @@ async def picture(
     headers = {
         "Content-Disposition": f'inline; filename="{name}.{order.format}"',
         "ETag": tag,
-        "Cache-Control": "no-cache",
         "Content-Security-Policy": _ALONE,
         "X-Content-Type-Options": "nosniff",
     }

@@ -37,6 +37,14 @@ class SinkDocument(BaseModel):
     rows: int
 
 
+class RetryDocument(BaseModel):
+    """That a call is tried again: at which attempt it is, of how many, and when that begins if it has not yet."""
+
+    attempt: int
+    max_attempts: int | None
+    next: str | None
+
+
 class CallDocument(BaseModel):
     """A call. `state` is accepted, running, done, failed, expired or cancelled; the last four never change."""
 
@@ -53,6 +61,8 @@ class CallDocument(BaseModel):
     ended: str | None
     deadline: str | None
     attempts: int
+    retry: RetryDocument | None
+    """Where a process has ended that ran it, or where it waits for room."""
     rows: int | None
     sinks: dict[str, SinkDocument]
     error: CallError | None
@@ -103,11 +113,19 @@ def call(found: Call, data: list[Any] | None = None) -> dict[str, Any]:
         "ended": _moment(found.ended),
         "deadline": _moment(found.instruction.deadline),
         "attempts": found.attempts,
+        "retry": _retry(found),
         **{part: told[part] for part in ("rows", "sinks", "error", "timings")},
         "as_of": _moment(feedback.as_of),
         "links": {"self": here, "data": f"{here}/data"},
         "data": data,
     }
+
+
+def _retry(found: Call) -> dict[str, Any] | None:
+    if not found.deaths and found.next_attempt is None:
+        return None
+    following = None if found.final else _moment(found.next_attempt)
+    return {"attempt": found.deaths + (not found.final), "max_attempts": found.max_attempts, "next": following}
 
 
 def program(known: KnownProgram) -> ProgramDocument:

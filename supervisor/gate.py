@@ -12,19 +12,27 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ghcm.runtime.access.audit import AuditLog
 from ghcm.runtime.pubsub.envelope import LIMIT
 from ghcm.runtime.settings import Http
 from ghcm.supervisor import problems
+from ghcm.supervisor.access.callers import origin_of
 from ghcm.supervisor.problems import Problem
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
+_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
+
 _ALWAYS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
+    "Content-Security-Policy": _POLICY,
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
 }
-"""What every answer tells browsers unless it says otherwise: show it to no other site, and run nothing of it."""
+"""What every answer tells browsers unless it says otherwise: show it to no other site, run nothing of it, keep it on no
+disk, and tell nobody else where it was.
+"""
 
 _TOO_LARGE = Problem(
     413,
@@ -43,6 +51,7 @@ class Gate:
 
     app: ASGIApp
     bound: str
+    audit: AuditLog
     http: Http = field(default_factory=Http)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -50,7 +59,7 @@ class Gate:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        headers, send = Headers(scope=scope), _guarded(send)
+        headers, send = Headers(scope=scope), self._guarded(send, scope)
         try:
             self._refuse_host(headers, scope)
             self._refuse_foreign(headers, scope)
@@ -58,10 +67,29 @@ class Gate:
             _refuse_length(headers)
             body = await _read(receive, self.http.body_time)
         except Problem as problem:
+            about = {"method": scope["method"], "path": scope["path"][:200], "status": problem.status}
+            self.audit.refused(caller="", origin=origin_of(scope), **about, why=problem.message[:200])
             await problems.response(problem)(scope, receive, send)
             return
         if body is not None:
             await self.app(scope, _replayed(body, receive), send)
+
+    def _guarded(self, send: Send, scope: Scope) -> Send:
+        always = _ALWAYS
+        if scope["scheme"] == "https" and self.http.hsts:
+            name = _split(f"//{Headers(scope=scope).get('host', '')}").hostname
+            # Not of a name of this machine: browsers would ask all that listens here by TLS, for a year.
+            always = _ALWAYS if name in _LOOPBACK else _ALWAYS | {"Strict-Transport-Security": self.http.hsts}
+
+        async def told(message: Message) -> None:
+            # What 304 says would replace what the browser was told with the page itself.
+            if message["type"] == "http.response.start" and message["status"] != 304:
+                headers = MutableHeaders(scope=message)
+                for name, value in always.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        return told
 
     def _refuse_host(self, headers: Headers, scope: Scope) -> None:
         """A browser can be made to take a foreign name for this machine; then that name is the Host."""
@@ -96,18 +124,6 @@ def opened(gate: Gate) -> ASGIApp:
         allow_headers=("Authorization", "Content-Type", "Idempotency-Key", "If-None-Match"),
         expose_headers=("ETag", "Link", "Location", "Retry-After", "X-Total-Count"),
     )
-
-
-def _guarded(send: Send) -> Send:
-    async def told(message: Message) -> None:
-        # What 304 says would replace what the browser was told with the page itself.
-        if message["type"] == "http.response.start" and message["status"] != 304:
-            headers = MutableHeaders(scope=message)
-            for name, value in _ALWAYS.items():
-                headers.setdefault(name, value)
-        await send(message)
-
-    return told
 
 
 def _split(address: str) -> SplitResult:

@@ -3,6 +3,7 @@
 Counters of answered calls begin with this process, as Prometheus expects; those of engines with theirs.
 """
 
+import asyncio
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -32,14 +33,17 @@ _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300
 
 @dataclass(eq=False)
 class Metrics(Collector):
-    """All of them. `text` is asked in one thread at a time."""
+    """All of them, for one event loop."""
 
     store: Store
+    refused: Mapping[str, int]
     _begun: int = field(default_factory=now_us)
     _last: int = 0
     _counted: dict[str, int] = field(default_factory=dict[str, int])
     _rows: Counter[tuple[str, str, str]] = field(default_factory=Counter[tuple[str, str, str]])
     _families: list[Metric] = field(default_factory=list[Metric])
+
+    _measuring: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def __post_init__(self) -> None:
         registry = self._registry = CollectorRegistry()
@@ -56,9 +60,12 @@ class Metrics(Collector):
         """What was found at the last look."""
         return self._families
 
-    def text(self, programs: Iterable[KnownProgram], seen: Seen, parts: Iterable[Part]) -> bytes:
+    async def measured(self, programs: Iterable[KnownProgram], seen: Seen, parts: Iterable[Part]) -> bytes:
         """Everything, in the format of Prometheus."""
-        known = list(programs)
+        async with self._measuring:  # what was counted is for one thread at a time
+            return await asyncio.to_thread(self._text, list(programs), seen, parts)
+
+    def _text(self, known: list[KnownProgram], seen: Seen, parts: Iterable[Part]) -> bytes:
         self._count_answers()
         self._families = [
             *_parts(parts),
@@ -91,6 +98,10 @@ class Metrics(Collector):
             for unit in known.units:
                 waiting.add_metric((known.program.name, unit), self.store.calls.open_calls(known.program.name, unit))
         yield waiting
+        refused = CounterMetricFamily("ghcm_calls_refused", "Calls that were too many.", labels=("reason",))
+        for reason, count in self.refused.items():
+            refused.add_metric((reason,), count)
+        yield refused
         jobs = GaugeMetricFamily("ghcm_jobs", "Jobs by their state.", labels=("state",))
         for state, count in Counter(job.state.value for job in self.store.jobs.find()).items():
             jobs.add_metric((state,), count)

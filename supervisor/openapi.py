@@ -8,13 +8,14 @@ from ghcm.supervisor.problems import MEDIA_TYPE, PROBLEM
 
 EVERYWHERE: dict[int | str, dict[str, Any]] = {
     400: PROBLEM | {"description": "The body is no JSON."},
-    408: PROBLEM | {"description": "The body of the request does not come."},
+    408: PROBLEM | {"description": "The request does not come to its end."},
     413: PROBLEM | {"description": "The request is too large: pass references, not data."},
     415: PROBLEM | {"description": "The request is not sent as JSON."},
     421: PROBLEM | {"description": "The host is not this server."},
     422: PROBLEM | {"description": "A parameter does not fit."},
+    431: PROBLEM | {"description": "The head of the request is too large."},
     500: PROBLEM | {"description": "What was asked for has failed."},
-    503: PROBLEM | {"description": "The store, a msg cache or the data cannot be reached just now."},
+    503: PROBLEM | {"description": "The store, a cache or the data cannot be reached, or connections are too many."},
 }
 """The problems that any endpoint may answer with."""
 

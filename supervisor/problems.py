@@ -36,17 +36,20 @@ _AWAY = frozenset(
 )
 """A server, disk, store or program that cannot be used just now: the same call may do later."""
 
-_HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 429: {"Retry-After": "1"}, 503: {"Retry-After": "1"}}
-
 _BODY = "send a JSON object with the parameters by name; their types stand in /docs."
 
 
 class Problem(GhcmError):
-    """A request that cannot be served; `status` is HTTP's, the rest is what the user is told."""
+    """A request that cannot be served; `status` is HTTP's, the rest is what the user is told. `retry_after`: seconds,
+    where it is 429 or 503.
+    """
 
-    def __init__(self, status: int, code: str, message: str, *, detail: str = "", hint: str = "") -> None:
+    def __init__(
+        self, status: int, code: str, message: str, *, detail: str = "", hint: str = "", retry_after: int = 1
+    ) -> None:
         super().__init__(message, code=code, detail=detail, hint=hint)
         self.status = status
+        self.retry_after = retry_after
 
 
 class Mistake(BaseModel):
@@ -74,7 +77,11 @@ PROBLEM: dict[str, Any] = {"model": ProblemDocument}
 def response(problem: Problem, errors: Sequence[Mistake] = ()) -> JSONResponse:
     """The problem as an answer."""
     document = ProblemDocument.model_validate({**problem.document(), "status": problem.status, "errors": errors})
-    headers = _HEADERS.get(problem.status)
+    headers: dict[str, str] = {}
+    if problem.status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    elif problem.status in (429, 503):
+        headers["Retry-After"] = str(problem.retry_after)
     return JSONResponse(document.model_dump(), problem.status, headers, MEDIA_TYPE)
 
 

@@ -162,7 +162,7 @@ async def rows_answer(
     if (same := unchanged(request, tag)) is not None:
         return same
     selected = await asyncio.to_thread(select, found, wanted)
-    headers = {"X-Total-Count": str(selected.total), "Cache-Control": "no-cache"} | ({"ETag": tag} if tag else {})
+    headers = {"X-Total-Count": str(selected.total)} | ({"ETag": tag} if tag else {})
     rows = await asyncio.to_thread(documents, selected)
     if as_csv:
         text = await asyncio.to_thread(call_rows.as_csv, selected.columns.names, rows)
@@ -184,7 +184,7 @@ def unchanged(request: Request, tag: str | None) -> Response | None:
     given = request.headers.get("if-none-match", "")
     if tag is None or tag not in [each.strip() for each in given.split(",")]:
         return None
-    return Response(status_code=304, headers={"ETag": tag, "Cache-Control": "no-cache"})
+    return Response(status_code=304, headers={"ETag": tag})
 
 
 def tag_of(*parts: str) -> str:

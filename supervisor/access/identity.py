@@ -14,9 +14,10 @@ from ghcm.runtime.access.audit import AuditLog
 from ghcm.runtime.access.scopes import ANYONE, LOCAL, Caller
 from ghcm.runtime.access.tokens import TokenFile
 from ghcm.supervisor import problems
+from ghcm.supervisor.access.callers import origin_of
 from ghcm.supervisor.access.issuer import Issuer
-from ghcm.supervisor.access.needs import Open, open_to, origin_of
-from ghcm.supervisor.access.sessions import COOKIE, Session, Sessions
+from ghcm.supervisor.access.needs import Open, open_to
+from ghcm.supervisor.access.sessions import COOKIES, Session, Sessions
 from ghcm.supervisor.problems import Problem
 
 _HINT = "see that it is whole, neither expired nor revoked: ghcm token list."
@@ -98,12 +99,15 @@ class Identity:
         @app.delete("/sign-in", tags=["status"], summary="Look no more", status_code=204)
         @open_to(Open.EVERYONE)
         async def sign_out(request: Request) -> Response:
-            return _with_cookie(request, "", 0)
+            answer = _with_cookie(request, "", 0)
+            answer.headers["Clear-Site-Data"] = '"cache", "storage"'
+            return answer
 
 
 def _with_cookie(request: Request, value: str, seconds: int) -> Response:
     """An answer that sets the cookie, for this site alone, and for TLS alone where the browser has come by it."""
     answer = Response(status_code=204)
     secure = "https" in (request.url.scheme, urlsplit(request.headers.get("origin", "")).scheme)
-    answer.set_cookie(COOKIE, value, max_age=seconds, path="/", secure=secure, httponly=True, samesite="strict")
+    name = COOKIES[secure]
+    answer.set_cookie(name, value, max_age=seconds, path="/", secure=secure, httponly=True, samesite="strict")
     return answer

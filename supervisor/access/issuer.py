@@ -11,6 +11,7 @@ import time
 import urllib.request
 from dataclasses import dataclass, field
 from email.message import Message
+from http.client import HTTPException
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -94,7 +95,7 @@ class Issuer:
             document = await asyncio.to_thread(_read, self.settings.keys)
             self._keys = {key.key_id: key for key in jwt.PyJWKSet.from_dict(document).keys}
             self._fetched = time.monotonic()
-        except (OSError, ValueError, AttributeError, jwt.PyJWTError) as error:
+        except (OSError, HTTPException, ValueError, AttributeError, jwt.PyJWTError) as error:
             log.error('the keys of the issuer "%s" cannot be read: %s', self.settings.issuer, error)
 
 

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ghcm.runtime.access.audit import AuditLog
 from ghcm.runtime.access.scopes import ALL, ANYONE, Action, Caller
-from ghcm.supervisor.callers import publisher_of
+from ghcm.supervisor.access.callers import asking, origin_of, publisher_of
 from ghcm.supervisor.problems import PROBLEM, Problem
 
 UNKNOWN_CALLER: dict[int | str, dict[str, Any]] = {
@@ -115,18 +115,6 @@ def ask_at_each_route(app: FastAPI, audit: AuditLog, made_by: MadeBy) -> None:
         need = need_of(route)
         assert isinstance(route, Route)
         route.app = _asking(route.app, need, audit, made_by)
-
-
-def origin_of(scope: Scope) -> str:
-    """The address that a request comes from."""
-    client: tuple[str, int] | None = scope.get("client")
-    return client[0] if client else ""
-
-
-def asking(scope: Scope) -> Caller:
-    """Who asks, as `ghcm.supervisor.access.identity` has noted it."""
-    caller: Caller = scope["state"]["caller"]
-    return caller
 
 
 def _declared(need: Need) -> Callable[[Endpoint], Endpoint]:

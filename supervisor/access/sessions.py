@@ -4,7 +4,6 @@ A cookie is good for looking alone: requests that change something are not taken
 have them sent. It ends with the token that it was given for.
 """
 
-import os
 import secrets
 import time
 from contextlib import suppress
@@ -14,12 +13,16 @@ from pathlib import Path
 import jwt
 from starlette.requests import HTTPConnection
 
+from ghcm.places import write_private
 from ghcm.runtime.access.scopes import Caller, known_scopes
 from ghcm.runtime.access.tokens import TokenFile
 
-COOKIE = "ghcm_session"
+COOKIES = {True: "__Host-ghcm_session", False: "ghcm_session"}
+"""The cookie over TLS, whose name has browsers take it from this host alone, and where there is none."""
+
 _ALGORITHM = "HS256"
 _DAYS = 7
+_KEY_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ class Sessions:
 
     def caller(self, connection: HTTPConnection) -> Caller | None:
         """Who has signed in, where the request looks alone; None if nobody has."""
-        value = connection.cookies.get(COOKIE)
+        value = next((connection.cookies[name] for name in COOKIES.values() if name in connection.cookies), None)
         if value is None or connection.scope["method"] not in ("GET", "HEAD"):
             return None
         try:
@@ -60,12 +63,10 @@ class Sessions:
 
 
 def key_in(path: Path) -> bytes:
-    """The key in this file, which is made where there is none, for its owner alone."""
+    """The key in this file, for its owner alone; it is made where there is none, or a part of one."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with suppress(FileExistsError):
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(file, secrets.token_bytes(32))
-        finally:
-            os.close(file)
+    with suppress(FileNotFoundError):
+        if len(key := path.read_bytes()) == _KEY_BYTES:
+            return key
+    write_private(path, secrets.token_bytes(_KEY_BYTES))
     return path.read_bytes()

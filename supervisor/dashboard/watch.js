@@ -19,13 +19,20 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+const kept = new Map(); // what has come, for as long as the page is open: the browser writes none of it to disk
+
 async function ask(path, kind = "json") {
-  const answer = await fetch(path, { cache: "no-cache", signal: AbortSignal.timeout(PATIENCE) });
+  const before = kept.get(path), headers = before ? { "If-None-Match": before.tag } : {};
+  const answer = await fetch(path, { headers, cache: "no-store", signal: AbortSignal.timeout(PATIENCE) });
+  if (answer.status === 304) return before.content;
   if (!answer.ok) {
     const problem = await answer.json().catch(() => ({}));
     throw Object.assign(new Error(problem.message || answer.statusText), { status: answer.status });
   }
-  return kind === "json" ? answer.json() : answer.blob();
+  const content = await (kind === "json" ? answer.json() : answer.blob()), tag = answer.headers.get("ETag");
+  if (kept.size > 200) kept.clear(); // charts of many widths
+  if (tag) kept.set(path, { tag, content });
+  return content;
 }
 
 // ------------------------------------------------------------------------------------------------ values as text

@@ -1,18 +1,25 @@
-"""Who calls, and the ids of their calls.
+"""Who calls, from where, and the ids of their calls.
 
 Whoever lets callers in says who they are; here they are only told apart.
 """
 
 import hashlib
 
-from starlette.requests import HTTPConnection
+from starlette.types import Scope
+
+from ghcm.runtime.access.scopes import Caller
 
 
-def caller_of(request: HTTPConnection) -> str:
-    """Who asks, as noted with the request by whoever has let it in (`request.state.caller`); empty where nobody asks
-    for names.
-    """
-    return str(getattr(request.state, "caller", ""))
+def asking(scope: Scope) -> Caller:
+    """Who asks, as `ghcm.supervisor.access.identity` has noted it."""
+    caller: Caller = scope["state"]["caller"]
+    return caller
+
+
+def origin_of(scope: Scope) -> str:
+    """The address that a request comes from."""
+    client: tuple[str, int] | None = scope.get("client")
+    return client[0] if client else ""
 
 
 def publisher_of(caller: str) -> str:
