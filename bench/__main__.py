@@ -8,7 +8,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import calls, charts, compiling, editing, live, live_calls, scenarios, startup, topics, words
+from bench import calls, charts, compiling, editing, endurance, live, live_calls, scenarios, startup, topics, words
 from bench.table import Row, show
 
 ALERTS = Path(__file__).parents[2] / "shared" / "data" / "ids_cptc2017_suricata"
@@ -18,8 +18,13 @@ def main() -> None:
     """Run what was asked for and print one table."""
     arguments = argparse.ArgumentParser(description=__doc__)
     names = ["words", "live", "live_calls", "calls", "start", "compile", "editor", "charts", "scenarios", "topics"]
+    by_name_alone = ["endurance"]
     arguments.add_argument(
-        "only", nargs="*", choices=[*names, []], metavar="NAME", help=f"{', '.join(names)}; all by default"
+        "only",
+        nargs="*",
+        choices=[*names, *by_name_alone, []],
+        metavar="NAME",
+        help=f"{', '.join(names)}; all by default; {', '.join(by_name_alone)}",
     )
     arguments.add_argument("--text", type=Path, help="a folder of .txt or .txt.gz files; generated text by default")
     arguments.add_argument("--repeat", type=int, default=20, help="how often the text is repeated")
@@ -28,6 +33,7 @@ def main() -> None:
     arguments.add_argument("--alerts", type=Path, default=ALERTS, help="the folder of alerts_compact.csv.gz")
     arguments.add_argument("--runs", type=int, default=3)
     arguments.add_argument("--seconds", type=float, default=20, help="of load at each rate of calls")
+    arguments.add_argument("--calls", type=int, default=100_000, help="how many there are for endurance")
     options = arguments.parse_args()
     benchmarks: dict[str, Callable[[], list[Row]]] = {
         "words": lambda: words.measure(options.text, options.repeat, options.runs),
@@ -40,8 +46,9 @@ def main() -> None:
         "charts": lambda: charts.measure(50),
         "scenarios": lambda: scenarios.measure(options.alerts, options.runs),
         "topics": lambda: topics.measure(options.runs),
+        "endurance": lambda: endurance.measure(options.calls),
     }
-    show(row for name in options.only or benchmarks for row in benchmarks[name]())
+    show(row for name in options.only or names for row in benchmarks[name]())
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ processor are those of the contestant and its children: the broker works beside 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,9 @@ import polars as pl
 import psutil
 
 from bench.table import Row
+from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka
+from ghcm.runtime.pubsub.kafka_data import client_options
+from ghcm.runtime.settings import load_settings
 
 __all__ = ["measure"]
 
@@ -62,14 +66,14 @@ PROGRAMS = {
 
 def measure(runs: int) -> list[Row]:
     """The median of so many runs of each but Spark, which starts once and is warm."""
-    from ghcm.runtime.pubsub.services import service_addresses, start_services, stop_services
+    from ghcm.runtime.pubsub.services import service_logins, start_services, stop_services
 
     found: dict[str, list[tuple[float, float]]] = {subject: [] for subject in SUBJECTS}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         start_services(folder / "services", lambda _: None)
         try:
-            brokers = service_addresses(folder / "services")[0]
+            brokers = service_logins(folder / "services")[0]
             _fill(folder, brokers)
             for contestants in (*([OWN] * (runs - 1)), (*OWN, "spark")):
                 for contestant in contestants:
@@ -90,7 +94,7 @@ def measure(runs: int) -> list[Row]:
     ]
 
 
-def _fill(folder: Path, brokers: str) -> None:
+def _fill(folder: Path, brokers: Kafka) -> None:
     """The records as lines, as a table, and as the messages of a topic."""
     from confluent_kafka import Producer
 
@@ -103,7 +107,7 @@ def _fill(folder: Path, brokers: str) -> None:
     frame.write_parquet(folder / "in" / "in.parquet")
     frame.write_ndjson(folder / "in.jsonl")
     _make_topic("in", brokers)
-    producer = Producer({"bootstrap.servers": brokers, "linger.ms": 20, "compression.type": "lz4"})
+    producer = Producer(_client(brokers, {"linger.ms": 20, "compression.type": "lz4"}))
     for number, line in enumerate((folder / "in.jsonl").read_bytes().splitlines()):
         producer.produce("in", line, partition=number // _EACH)
         if number % (50 * _AT_ONCE) == 0:
@@ -112,10 +116,12 @@ def _fill(folder: Path, brokers: str) -> None:
         raise SystemExit("the topic could not be filled")
 
 
-def _make_topic(topic: str, brokers: str) -> None:
-    from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka
+def _client(brokers: Kafka, options: dict[str, Any]) -> dict[str, Any]:
+    return client_options(brokers, lambda _: None) | options
 
-    with Brokers(Kafka(bootstrap=brokers), 30.0).admin() as admin:
+
+def _make_topic(topic: str, brokers: Kafka) -> None:
+    with Brokers(brokers, 30.0).admin() as admin:
         if topic in admin.list_topics():
             admin.delete_topics([topic])
         while topic in admin.list_topics():
@@ -123,10 +129,11 @@ def _make_topic(topic: str, brokers: str) -> None:
         admin.create_topics({topic: {"num_partitions": PARTITIONS}}, wait_for_metadata=True)
 
 
-def _turn(contestant: str, folder: Path, brokers: str) -> Figures:
+def _turn(contestant: str, folder: Path, brokers: Kafka) -> Figures:
     _make_topic("out", brokers)
-    line = [sys.executable, "-m", "bench.topics", contestant, str(folder), brokers]
-    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    line = [sys.executable, "-m", "bench.topics", contestant, str(folder)]
+    env = os.environ | brokers.variables()
+    done = subprocess.run(line, env=env, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{contestant}: {done.stderr[-3000:]}")
     figures: Figures = json.loads(done.stdout.splitlines()[-1])
@@ -135,11 +142,11 @@ def _turn(contestant: str, folder: Path, brokers: str) -> Figures:
     return figures
 
 
-def _see_written(brokers: str) -> None:
+def _see_written(brokers: Kafka) -> None:
     """That the topic holds all records, and little besides, which are the marks of transactions."""
     from confluent_kafka import Consumer, TopicPartition
 
-    consumer = Consumer({"bootstrap.servers": brokers, "group.id": "bench"})
+    consumer = Consumer(_client(brokers, {"group.id": "bench"}))
     ends = [consumer.get_watermark_offsets(TopicPartition("out", number))[1] for number in range(PARTITIONS)]
     consumer.close()
     if not RECORDS <= sum(ends) < RECORDS + 1000:
@@ -159,18 +166,17 @@ def timed(work: Callable[[], object]) -> tuple[float, float]:
     return time.perf_counter() - start, used() - cpu
 
 
-def _ghcm(subject: str, folder: Path, brokers: str) -> Figures:
+def _ghcm(subject: str, folder: Path, brokers: Kafka) -> Figures:
     from ghcm.driver import build
     from ghcm.runtime.bundle import Bundle
     from ghcm.runtime.pubsub.connections import Connections
-    from ghcm.runtime.pubsub.kafka_connection import Kafka
     from ghcm.runtime.slot.engine import Engine
 
     (folder / "topics.istream").write_text(f"program topics\n{PROGRAMS[subject]}")
     bundle = Bundle.open(build(folder / "topics.istream", folder / "topics.ghcm"))
     shutil.rmtree(folder / "out", ignore_errors=True)
     with tempfile.TemporaryDirectory(dir=folder) as state:
-        connections = Connections(folder, kafka=Kafka(bootstrap=brokers))
+        connections = Connections(folder, kafka=brokers)
         engine = Engine(bundle, connections=connections, state=Path(state), job=Path(state).name)
         found: list[dict[str, Any]] = []
 
@@ -191,10 +197,10 @@ def _ghcm(subject: str, folder: Path, brokers: str) -> Figures:
     return {subject: figures}
 
 
-def _consumer(_: Path, brokers: str) -> Figures:
+def _consumer(_: Path, brokers: Kafka) -> Figures:
     from confluent_kafka import Consumer, Message, TopicPartition
 
-    options = {"bootstrap.servers": brokers, "group.id": "bench", "enable.auto.commit": False}
+    options = _client(brokers, {"group.id": "bench", "enable.auto.commit": False})
     # The client pauses for a second where much waits for who takes it.
     options |= {"isolation.level": "read_committed", "fetch.queue.backoff.ms": 10}
 
@@ -208,12 +214,12 @@ def _consumer(_: Path, brokers: str) -> Figures:
     return {"consumer": timed(read)}
 
 
-def _producer(folder: Path, brokers: str) -> Figures:
+def _producer(folder: Path, brokers: Kafka) -> Figures:
     from confluent_kafka import Producer
 
     lines = (folder / "in.jsonl").read_bytes().splitlines()
     keys = [line.split(b'"', 6)[5] for line in lines]
-    options = {"bootstrap.servers": brokers, "linger.ms": 20, "compression.type": "lz4"}
+    options = _client(brokers, {"linger.ms": 20, "compression.type": "lz4"})
     room = {"queue.buffering.max.messages": 2 * RECORDS, "queue.buffering.max.kbytes": 1 << 20}
 
     def write() -> None:
@@ -227,20 +233,22 @@ def _producer(folder: Path, brokers: str) -> Figures:
     return {"producer": timed(write)}
 
 
-def _spark(folder: Path, brokers: str) -> Figures:
+def _spark(folder: Path, brokers: Kafka) -> Figures:
     """A warm session: each query has run before."""
     from pyspark.sql import DataFrame
     from pyspark.sql import functions as F
 
-    from ghcm.codegen.spark.library.topics import know_package
+    from ghcm.codegen.spark.library import topics
     from ghcm.runtime.settings import Settings
     from ghcm.runtime.spark.session import Session
 
     spark = Session(Settings().spark, 2, folder).get()
-    job = SimpleNamespace(spark=spark, progress=lambda *_: None)
-    know_package(job, "org.apache.spark:spark-sql-kafka-0-10_2.13", "org.apache.spark.sql.kafka010.KafkaSourceProvider")
+    job = SimpleNamespace(spark=spark, progress=lambda *_: None, context={"kafka": brokers.said()})
+    topics.know_package(
+        job, "org.apache.spark:spark-sql-kafka-0-10_2.13", "org.apache.spark.sql.kafka010.KafkaSourceProvider"
+    )
     schema = "at bigint, src string, dst string, bytes bigint, note string"
-    kafka = {"kafka.bootstrap.servers": brokers}
+    kafka = {f"kafka.{name}": value for name, value in topics.client_options(job).items()}
 
     def run(records: DataFrame, format_: str, **options: str) -> None:
         with tempfile.TemporaryDirectory(dir=folder) as checkpoint:
@@ -261,7 +269,7 @@ def _spark(folder: Path, brokers: str) -> Figures:
     return {"spark reads": timed(read), "spark writes": timed(write)}
 
 
-CONTESTANTS: dict[str, Callable[[Path, str], Figures]] = {
+CONTESTANTS: dict[str, Callable[[Path, Kafka], Figures]] = {
     **{subject: partial(_ghcm, subject) for subject in PROGRAMS},
     "consumer": _consumer,
     "producer": _producer,
@@ -272,4 +280,4 @@ OWN = tuple(each for each in CONTESTANTS if each != "spark")
 
 
 if __name__ == "__main__":
-    print(json.dumps(CONTESTANTS[sys.argv[1]](Path(sys.argv[2]), sys.argv[3])))
+    print(json.dumps(CONTESTANTS[sys.argv[1]](Path(sys.argv[2]), load_settings().kafka)))

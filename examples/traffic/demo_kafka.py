@@ -14,6 +14,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from demo_screen import clean, heading, screen
 
 from ghcm.errors import GhcmError
+from ghcm.runtime.pubsub.kafka_data import client_options
 from ghcm.runtime.pubsub.services import services
 from ghcm.runtime.settings import Settings
 
@@ -25,9 +26,11 @@ class Topics:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._client = {"bootstrap.servers": settings.kafka.bootstrap}
         stamp = time.strftime("%H%M%S")
         self.flows, self.alarms = f"traffic.flows.{stamp}", f"traffic.alarms.{stamp}"
+
+    def _options(self) -> dict[str, Any]:
+        return client_options(self._settings.kafka, lambda _: None)
 
     def rewrite(self) -> Mapping[str, str]:
         """Words by which the program reads and writes these topics, too."""
@@ -46,11 +49,11 @@ class Topics:
 
     def fill(self, lines: Iterable[str]) -> None:
         """Make the topics, and send each line as a message. GhcmError where that cannot be done."""
-        admin = AdminClient(self._client)
+        admin = AdminClient(self._options())
         made = admin.create_topics([NewTopic(name, PARTITIONS, 1) for name in (self.flows, self.alarms)])
         for each in made.values():
             each.result(PATIENCE_SECONDS)
-        producer = Producer(self._client)
+        producer = Producer(self._options())
         for number, line in enumerate(lines):
             producer.produce(self.flows, line.encode(), partition=number % PARTITIONS)
             producer.poll(0)
@@ -100,4 +103,4 @@ class Topics:
 
     def _consumer(self) -> Consumer:
         more = {"group.id": "traffic-demo", "enable.partition.eof": True, "isolation.level": "read_committed"}
-        return Consumer({**self._client, **more, "enable.auto.commit": False})
+        return Consumer({**self._options(), **more, "enable.auto.commit": False})
