@@ -12,10 +12,12 @@ from typing import Any
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer
 from confluent_kafka import TopicPartition as Part
 from kafka import KafkaConsumer, TopicPartition
+from pydantic import SecretStr
 
 from ghcm.formats.messages import Message
 from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka
-from ghcm.runtime.pubsub.services import service_addresses, start_services, stop_services
+from ghcm.runtime.pubsub.kafka_data import client_options
+from ghcm.runtime.pubsub.services import service_logins, start_services, stop_services
 
 Sent = tuple[int | None, bytes | None, bytes | None, list[tuple[str, bytes | None]] | None]
 """Of a message the partition, where there is a key that says which; the key, the value and the headers."""
@@ -43,7 +45,18 @@ def services_folder() -> Path:
 
 def kafka() -> Kafka:
     """The settings of the session's Kafka, which runs."""
-    return Kafka(bootstrap=service_addresses(services_folder())[0])
+    return service_logins(services_folder())[0]
+
+
+def as_user(settings: Kafka, username: str, password: str) -> Kafka:
+    """The same Kafka for someone else."""
+    return settings.model_copy(update={"username": username, "password": SecretStr(password)})
+
+
+def client(settings: Kafka | None = None, **more: Any) -> dict[str, Any]:
+    """What a client of confluent-kafka is opened with, with more options; without settings, of the session's Kafka."""
+    named = {name.replace("_", "."): value for name, value in more.items()}
+    return {**client_options(settings or kafka(), lambda _: None), **named}
 
 
 @cache
@@ -61,9 +74,9 @@ def new_topic(*partitions: Sequence[Message | bytes | None], name: str = "") -> 
     return topic
 
 
-def send(topic: str, *partitions: Sequence[Message | bytes | None], bootstrap: str = "") -> None:
+def send(topic: str, *partitions: Sequence[Message | bytes | None], settings: Kafka | None = None) -> None:
     """Add messages, or values of some, to a topic by partition."""
-    producer = Producer({"bootstrap.servers": bootstrap or kafka().bootstrap, "linger.ms": 5})
+    producer = Producer(client(settings, linger_ms=5))
     failed: list[str] = []
 
     def done(error: object, _: object) -> None:
@@ -81,9 +94,9 @@ def send(topic: str, *partitions: Sequence[Message | bytes | None], bootstrap: s
     assert failed == []
 
 
-def records(topic: str, settings: Kafka | None = None) -> list[Any]:
+def records(topic: str, settings: Kafka | None = None, patience: float = 30.0) -> list[Any]:
     """All records of a topic, as anyone sees them."""
-    consumer = KafkaConsumer(**(settings or kafka()).options(30.0), enable_auto_commit=False)
+    consumer = KafkaConsumer(**(settings or kafka()).options(patience), enable_auto_commit=False)
     partitions = [TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic)]
     consumer.assign(partitions)
     consumer.seek_to_beginning()
@@ -96,7 +109,7 @@ def records(topic: str, settings: Kafka | None = None) -> list[Any]:
 
 def messages(*topics: str) -> list[list[Sent]]:
     """All messages of each topic, in no order, however they are compressed."""
-    consumer: Any = Consumer({"bootstrap.servers": kafka().bootstrap, "group.id": "test", "enable.partition.eof": True})
+    consumer: Any = Consumer(client(group_id="test", enable_partition_eof=True))
     found: dict[str, list[Sent]] = {topic: [] for topic in topics}
     known = consumer.list_topics(timeout=30).topics
     parts = [Part(topic, each, OFFSET_BEGINNING) for topic in topics for each in known[topic].partitions]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 from collections.abc import Iterator
+from io import UnsupportedOperation
 from pathlib import Path
 from threading import Thread
 
@@ -20,7 +19,7 @@ from ghcm.spg.connectors import Mode, Parquet
 from tests.conformance.spark_runs import run_on_spark
 from tests.conformance.test_spark_places import program
 from tests.hdfs_server import hdfs_server, new_folder
-from tests.system.place_runs import FLOW, PROGRAM, given, lines, opened_rows, put, rows_in
+from tests.system.place_runs import FLOW, PROGRAM, given, killed_and_gone_on, lines, opened_rows, put, rows_in
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,6 +51,8 @@ def test_a_file_is_there_when_it_is_whole(home: Remote) -> None:
     (home / "a.json").unlink(missing_ok=True)
     with pytest.raises(FileNotFoundError):
         (home / "a.json").unlink()
+    with pytest.raises(UnsupportedOperation, match="not added to"):
+        system.open_append_stream(f"{path}", compression=None)
     home.remove()
     assert not home.exists()
 
@@ -59,21 +60,9 @@ def test_a_file_is_there_when_it_is_whole(home: Remote) -> None:
 def test_kill_9_and_a_restart_elsewhere_lose_and_double_nothing(home: Remote, tmp_path: Path) -> None:
     for number in range(4):
         put(home / "in" / f"{number}.json", lines(range(number * 1500, number * 1500 + 1500)))
-    source, chance, kills = tmp_path / "p.istream", random.Random(5), 0
+    source = tmp_path / "p.istream"
     source.write_text(PROGRAM.replace("PLACE", str(home)))
-    for life in range(10):
-        folder = tmp_path / str(life)  # as if it were another machine
-        command = [sys.executable, "-m", "tests.system.places_child", str(source), str(folder), f"{home}/snapshots"]
-        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        try:
-            out, errors = process.communicate(timeout=chance.uniform(1.0, 3.0) if kills < 3 else 120)
-            assert process.returncode == 0, errors
-            assert "done" in out
-            break
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-            kills += 1
+    killed_and_gone_on(source, home, tmp_path, random.Random(5), kills=3)
     text, wanted = source.read_text(), [(number, f"h{number % 13}") for number in range(6000)]
     assert rows_in(text, "flows", tmp_path) == sorted(opened_rows(home / "flows")) == wanted
     assert rows_in(text, "plain", tmp_path) == wanted[::10]

@@ -45,7 +45,7 @@ from tests.conformance.compare import differences
 from tests.conformance.spark_runs import run_on_spark
 from tests.conformance.spark_sinks import read_sink
 from tests.conformance.text_programs import program_of
-from tests.kafka_server import brokers, kafka, new_topic, send
+from tests.kafka_server import brokers, client, kafka, new_topic, send
 from tests.system.kafka_runs import admin
 from tests.system.test_kafka_cache import broker, certificate
 from tests.unit.runtime.formats.decoding import drain
@@ -107,7 +107,7 @@ def test_what_comes_later_is_not_read(job: Job) -> None:
 
 def test_reading_begins_at_a_time(job: Job) -> None:
     topic = new_topic([], [])
-    producer = Producer({"bootstrap.servers": kafka().bootstrap})
+    producer = Producer(client())
     for number in range(4):
         producer.produce(topic, b'{"n": %d}' % number, partition=number % 2, timestamp=1_000_000 + number)
     assert producer.flush(30) == 0
@@ -134,7 +134,7 @@ def test_topics_are_those_that_match_a_pattern(job: Job) -> None:
 def test_reading_begins_at_offsets_as_on_the_native_engine(offsets: dict[int, int], job: Job) -> None:
     topic = new_topic([b'{"n": %d}' % number for number in range(5)], [b'{"n": 8}', b'{"n": 9}'])
     part = TopicPartition(topic, 0, 2)
-    admin(kafka().bootstrap).delete_records([part])[part].result(30)
+    admin().delete_records([part])[part].result(30)
     for lost in ("fail", "earliest"):
         connector = Kafka(topic, Format("json"), ends=True, lost=lost, offsets=tuple(offsets.items()))
         source = KafkaSource(connector, ROW, "rows", kafka(), 30.0)
@@ -157,7 +157,7 @@ def said(error: GhcmError | Refused) -> dict[str, str]:
 
 def test_messages_of_transactions_count_once_they_are_committed(job: Job) -> None:
     topic = new_topic([b'{"n": 0}'])
-    one, two = (Producer({"bootstrap.servers": kafka().bootstrap, "transactional.id": topic + end}) for end in "ab")
+    one, two = (Producer(client(transactional_id=topic + end)) for end in "ab")
     for producer in (one, two):
         producer.init_transactions(30)
     for number, end in ((1, one.commit_transaction), (2, one.abort_transaction), (3, one.commit_transaction)):
@@ -180,7 +180,7 @@ def test_messages_that_go_meanwhile_are_no_silence(lost: str, job: Job) -> None:
     topic = new_topic([b'{"n": %d}' % number for number in range(5)])
     rows = read_kafka(job, STEP, Topics(topic, lost=lost))
     part = TopicPartition(topic, 0, 3)
-    admin(kafka().bootstrap).delete_records([part])[part].result(30)
+    admin().delete_records([part])[part].result(30)
     if lost == "earliest":
         assert sorted(row["n"] for row in rows.collect()) == [3, 4]
         return
@@ -250,19 +250,18 @@ def test_the_driver_hands_its_kafka_to_jobs(
 
 
 _GUARDED = """\
-listeners=PLAINTEXT://127.0.0.1:{{port}},SASL_SSL://127.0.0.1:{port},CONTROLLER://127.0.0.1:{{controller}}
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,CONTROLLER:PLAINTEXT
+listeners=SASL_PLAINTEXT://127.0.0.1:{{port}},SASL_SSL://127.0.0.1:{port},CONTROLLER://127.0.0.1:{{controller}}
+listener.security.protocol.map=SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL,CONTROLLER:SASL_PLAINTEXT
 ssl.keystore.type=PEM
 ssl.keystore.location={broker}
 ssl.truststore.type=PEM
 ssl.truststore.location={client}
 listener.name.sasl_ssl.ssl.client.auth=required
-sasl.enabled.mechanisms=PLAIN
 listener.name.sasl_ssl.plain.sasl.jaas.config=\
 org.apache.kafka.common.security.plain.PlainLoginModule required user_me="my-\\\\"secret\\\\"";
 auto.create.topics.enable=false
 authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
-super.users=User:ANONYMOUS
+super.users=User:ghcm
 allow.everyone.if.no.acl.found=true
 """
 
@@ -291,13 +290,13 @@ def test_passwords_and_certificates_are_taken_and_not_shown(
         "key_password": "key-secret",
     }
     with broker(tmp_path / "s", monkeypatch, _GUARDED.format(port=port, broker=both, client=own)) as plain:
-        with Brokers(Settings(bootstrap=plain), 30.0).admin() as operations:
+        with Brokers(plain, 30.0).admin() as operations:
             operations.create_topics(
                 {"k": {"num_partitions": 1}, "read": {"num_partitions": 1}}, wait_for_metadata=True
             )
             of = ResourcePattern(ResourceType.TOPIC, "read")
             operations.create_acls([ACL("User:me", "*", ACLOperation.READ, ACLPermissionType.ALLOW, of)])
-        send("k", [b'{"n": 1}'], bootstrap=plain)
+        send("k", [b'{"n": 1}'], settings=plain)
         job.context |= {"kafka": Settings.model_validate(given).said(), "patience": 30.0}
         rows = read_kafka(job, STEP, Topics("k"))
         assert [row["n"] for row in rows.collect()] == [1]

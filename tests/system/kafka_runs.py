@@ -17,11 +17,13 @@ from ghcm.optimizer import optimise
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.kafka_connection import Kafka
+from ghcm.runtime.settings import load_settings
 from ghcm.runtime.sinks.backend import Commit
 from ghcm.runtime.sinks.kafka_sink import TransactionalWriter
 from ghcm.runtime.sinks.sink import read
 from ghcm.runtime.slot.engine import Engine
 from tests.conformance.live_runs import Compiled, checked
+from tests.kafka_server import client
 
 __all__ = ["KafkaRun", "admin"]
 
@@ -63,16 +65,16 @@ class KafkaRun:
 
 
 @cache
-def admin(bootstrap: str) -> Any:
-    """Who may change topics; lives on, since what it is asked is done beside."""
-    return AdminClient({"bootstrap.servers": bootstrap})
+def admin() -> Any:
+    """Who may change topics of the session's Kafka; lives on, since what it is asked is done beside."""
+    return AdminClient(client())
 
 
-def main(bootstrap: str, base: Path, program: Path, moment: str) -> None:
+def main(base: Path, program: Path, moment: str) -> None:
     """Run to the end, or kill oneself at this moment of a commit: "prepared", "sent" or "committed"."""
     if moment:
         _die_at(moment)
-    with KafkaRun(base, program.read_text(), Kafka(bootstrap=bootstrap), commit_s=0.02) as run:
+    with KafkaRun(base, program.read_text(), load_settings().kafka, commit_s=0.02) as run:
         run.engine.wait()
         run.engine.check()
     print("done", flush=True)
@@ -108,4 +110,4 @@ def _die_at(moment: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4] if len(sys.argv) > 4 else "")
+    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else "")

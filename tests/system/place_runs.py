@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +18,7 @@ from ghcm.runtime.sinks.sink import read
 from ghcm.runtime.slot.engine import Engine
 from ghcm.types import Field, Int, String, Struct
 from tests.conformance.live_runs import Compiled, checked
+from tests.conftest import ROOT
 
 FLOW = Struct((Field("id", Int()), Field("host", String())), "Flow")
 
@@ -53,6 +57,26 @@ def rows_in(program: str, sink: str, folder: Path) -> list[Any]:
 def given(folder: Path, program: str, **options: Any) -> None:
     compiled = Compiled(checked(program))
     Engine(compiled, connections=Connections(folder), state=folder / "state", job="job", **options).run()
+
+
+def killed_and_gone_on(program: Path, place: Remote, folder: Path, chance: random.Random, kills: int) -> None:
+    """Run the program in a process that is killed so often at a random moment, and to its end then; each time as if it
+    were on another machine, with its snapshots in the place.
+    """
+    for life in range(kills + 1):
+        words = map(str, (program, folder / str(life), place / "snapshots"))
+        command = [sys.executable, "-m", "tests.system.places_child", *words]
+        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            out, errors = process.communicate(timeout=chance.uniform(1.0, 3.0) if life < kills else 120)
+        except subprocess.TimeoutExpired:
+            assert life < kills, "it does not come to its end"
+            process.kill()
+            process.communicate()
+        else:
+            assert (process.returncode, out) == (0, "done\n"), errors
+            assert life > 0, "it was not killed"
+            return
 
 
 def opened_rows(table: Remote) -> Iterator[Any]:

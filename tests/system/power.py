@@ -24,8 +24,9 @@ from pathlib import Path
 import polars as pl
 
 from ghcm.tables.plain import PlainTable
-from tests.system.kill_storm import Storm, once
 from tests.system.running import running, until
+from tests.system.storm.calls import Callers
+from tests.system.storm.sinks import once
 
 PROGRAM = """\
 program power
@@ -110,7 +111,7 @@ def compiled(folder: Path) -> Path:
     return layer
 
 
-def machine(folder: Path, losses: int, seed: int) -> Storm:
+def machine(folder: Path, losses: int, seed: int) -> Callers:
     """A machine in this folder that loses its power so often; AssertionError for a promise that was not kept."""
     chance, rows = random.Random(seed), RATE * (5 + 2 * losses)
     root = folder / "machine"
@@ -119,7 +120,7 @@ def machine(folder: Path, losses: int, seed: int) -> Storm:
     disk = Disk(root, folder / "disk", compiled(folder))
     disk.begin()
     with running(root, GHCM_RESTARTS_LIMIT="100000", **disk.environment) as daemon:
-        found = Storm(daemon, chance, spark=False, services=None, program="power")
+        found = Callers(daemon, chance, spark=False, program="power")
         job = daemon.submit("power.istream")
         callers = [threading.Thread(target=found.call) for _ in range(2)]
         for caller in callers:

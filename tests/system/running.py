@@ -16,6 +16,7 @@ from typing import Any
 
 import psutil
 
+from ghcm.places import make_private, private_opener
 from ghcm.runtime.daemon.protocol import Control
 from ghcm.runtime.daemon.state import StateDirectory
 
@@ -95,10 +96,11 @@ class Running:
 
     def start(self) -> None:
         """Start the daemon and wait until HTTP answers."""
-        self.state.logs.mkdir(parents=True, exist_ok=True)
+        make_private(self.state.path)
+        self.state.logs.mkdir(exist_ok=True)
         line = [self.python, "-m", "ghcm.runtime.daemon", "--state", str(self.state.path)]
         port = self.url.rpartition(":")[2] or "0"
-        with (self.state.logs / "daemon.log").open("ab") as log:
+        with open(self.state.logs / "daemon.log", "ab", opener=private_opener) as log:
             self.process = subprocess.Popen(
                 [*line, "--port", port],
                 cwd=self.folder,

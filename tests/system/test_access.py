@@ -80,7 +80,9 @@ def test_who_submits_and_stops_is_noted(shop: Running) -> None:
 
 def test_nobody_is_answered_in_clear_or_without_a_token(shop: Running) -> None:
     assert shop.url.startswith("https://0.0.0.0:")
-    assert shop.get("/programs").status == 401
+    refused = shop.get("/programs")
+    assert refused.status == 401
+    assert refused.headers["strict-transport-security"] == "max-age=31536000; includeSubDomains"
     with pytest.raises((urllib.error.URLError, ConnectionError)):
         request("GET", shop.url.replace("https", "http") + "/health")
 

@@ -141,6 +141,19 @@ def test_a_run_that_failed_goes_on_where_it_was(tmp_path: Path) -> None:
         process.communicate(timeout=120)
 
 
+def test_a_run_with_a_state_of_its_own_that_is_killed_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "ticks.istream").write_text(
+        'program ticks\n\nsink out = files("out", format = json, mode = append)\n\n'
+        "stream count {\n  generate(rows = 3000, rate = 500).to(out)\n}\n"
+    )
+    with start(tmp_path, "ticks.istream", "--state", "own") as process:
+        shows(process, "out: +")
+        process.kill()
+        process.communicate()
+    again = ghcm("run", "ticks.istream", "--state", "own", "--resume", cwd=tmp_path)
+    assert (again.returncode, numbers(tmp_path)) == (0, list(range(3000))), again.stderr
+
+
 SERVING = """\
 program serves
 

@@ -23,7 +23,8 @@ from ghcm.runtime.pubsub.cache import Delivery
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State, encode
 from ghcm.runtime.pubsub.kafka_cache import KafkaCache
 from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka, topic_name
-from tests.kafka_server import brokers, kafka, quiet, records
+from tests.kafka_server import as_user, brokers, kafka, new_topic, quiet, records
+from tests.system.running import clean_environment
 
 pytestmark = pytest.mark.system
 
@@ -92,9 +93,9 @@ def test_what_a_killed_worker_held_is_delivered_again(caches: Caches, successor:
     sent = {f"c{number}" for number in range(10)}
     for id in sent:
         sender.send(Instruction(id, "p", "u"))
-    bootstrap = kafka().bootstrap
-    line = [sys.executable, "-m", "tests.system.kafka_child", bootstrap, caches.topic, "engine", "2"]
-    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as child:
+    line = [sys.executable, "-m", "tests.system.kafka_child", caches.topic, "engine", "2"]
+    env = clean_environment(**kafka().variables())
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=env) as child:
         assert child.stdout is not None
         assert {child.stdout.readline().strip() for _ in sent} == sent
         child.kill()
@@ -124,6 +125,7 @@ def test_topics_have_the_retention_of_what_they_hold(caches: Caches) -> None:
 
 
 def test_what_is_older_than_answers_are_remembered_counts_for_nothing(caches: Caches) -> None:
+    new_topic([], [], [], [], name=caches.topic)  # one of ours has the broker say when a record came
     cache = caches.open()
     cache.send(Instruction("first", "p", "u"))
     end(take(cache, 1)[0])
@@ -133,6 +135,16 @@ def test_what_is_older_than_answers_are_remembered_counts_for_nothing(caches: Ca
         producer.send(caches.topic, data, timestamp_ms=moment).get(30)
     producer.close()
     assert [delivery.instruction.id for delivery in rest(cache)] == ["young"]
+
+
+def test_a_sender_is_heard_whose_clock_is_ahead_of_the_broker(caches: Caches) -> None:
+    cache = caches.open()
+    cache.send(Instruction("first", "p", "u"))
+    end(take(cache, 1)[0])
+    producer, ahead = KafkaProducer(**kafka().options(30.0)), int((time.time() + 6 * 3600) * 1000)
+    producer.send(caches.topic, encode(Instruction("ahead", "p", "u")), timestamp_ms=ahead).get(30)
+    producer.close()
+    end(take(cache, 1)[0])
 
 
 def test_a_topic_that_was_deleted_is_made_again(caches: Caches) -> None:
@@ -154,22 +166,22 @@ def test_a_topic_that_was_deleted_is_made_again(caches: Caches) -> None:
 
 
 @contextmanager
-def broker(folder: Path, monkeypatch: pytest.MonkeyPatch, more: str = "") -> Iterator[str]:
-    """A Kafka of one's own with more settings, at its address."""
+def broker(folder: Path, monkeypatch: pytest.MonkeyPatch, more: str = "") -> Iterator[Kafka]:
+    """A Kafka of one's own with more settings."""
     written = folder.with_suffix(".properties")
     written.write_text(services._SETTINGS.read_text() + more)
     monkeypatch.setattr(services, "_SETTINGS", written)
     try:
         services.start_services(folder, quiet)
-        yield services.service_addresses(folder)[0]
+        yield services.service_logins(folder)[0]
     finally:
         services.stop_services(folder, quiet)
 
 
 def test_killing_the_broker_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "s"
-    with broker(folder, monkeypatch) as bootstrap:
-        connection = Brokers(Kafka(bootstrap=bootstrap), 60.0)
+    with broker(folder, monkeypatch) as settings:
+        connection = Brokers(settings, 60.0)
         sender, worker = (KafkaCache(connection, "k", "p", name) for name in ("sender", "engine"))
         total, sent, received = 600, [], set[str]()
 
@@ -203,8 +215,8 @@ def test_killing_the_broker_loses_nothing(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_broker_that_is_gone_is_reported_once_per_patience(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with broker(tmp_path / "s", monkeypatch) as bootstrap:
-        cache = KafkaCache(Brokers(Kafka(bootstrap=bootstrap), 3.0), "k", "p", "engine")
+    with broker(tmp_path / "s", monkeypatch) as settings:
+        cache = KafkaCache(Brokers(settings, 3.0), "k", "p", "engine")
         cache.send(Instruction("c1", "p", "u"))
         end(take(cache, 1)[0])
     with pytest.raises(GhcmError, match="cannot be reached") as told:
@@ -244,22 +256,16 @@ except Exception as error: print(error)"""
 
 
 _USERS = """\
-listeners=PLAINTEXT://127.0.0.1:{{port}},SASL_PLAINTEXT://127.0.0.1:{sasl},CONTROLLER://127.0.0.1:{{controller}}
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT
-sasl.enabled.mechanisms=PLAIN
-listener.name.sasl_plaintext.plain.sasl.jaas.config=\
-org.apache.kafka.common.security.plain.PlainLoginModule required user_me="my-secret";
+listener.name.sasl_plaintext.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required \\
+username="{user}" password="{password}" user_{user}="{password}" user_me="my-secret";
 authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
-super.users=User:ANONYMOUS
+super.users=User:ghcm
 """
 
 
 def test_a_user_without_password_or_rights_is_told_what_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    with broker(tmp_path / "s", monkeypatch, _USERS.format(sasl=port)) as bootstrap:
-        given = {"bootstrap": f"127.0.0.1:{port}", "security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN"}
-        wrong, me = (Kafka.model_validate(given | {"username": "me", "password": p}) for p in ("bad-one", "my-secret"))
+    with broker(tmp_path / "s", monkeypatch, _USERS) as settings:
+        wrong, me = (as_user(settings, "me", password) for password in ("bad-one", "my-secret"))
         with pytest.raises(GhcmError, match="ends the connection of this user") as told:
             KafkaCache(Brokers(wrong, 3.0), "k", "p", "engine").send(Instruction("c1", "p", "u"))
         assert "bad-one" not in str(told.value)
@@ -268,7 +274,7 @@ def test_a_user_without_password_or_rights_is_told_what_lacks(tmp_path: Path, mo
         with pytest.raises(GhcmError, match='neither shows nor makes the topic "k"') as told:
             cache.send(Instruction("c1", "p", "u"))
         assert "kafka-topics.sh --create --topic k --partitions 4 --config retention.ms=72000000" in told.value.hint
-        with Brokers(Kafka(bootstrap=bootstrap), 10.0).admin() as admin:  # who has the rights
+        with Brokers(settings, 10.0).admin() as admin:  # who has the rights
             admin.create_topics({"k": {"num_partitions": 1}}, wait_for_metadata=True)
             allow(admin, ResourceType.TOPIC, "k", ACLOperation.DESCRIBE)
             with pytest.raises(GhcmError, match="does not allow that"):
@@ -279,9 +285,9 @@ def test_a_user_without_password_or_rights_is_told_what_lacks(tmp_path: Path, mo
                 take(cache, 1)
             allow(admin, ResourceType.GROUP, "k.p.u", ACLOperation.ALL)
         assert take(cache, 1)[0].instruction.id == "c1"
-        with Brokers(Kafka(bootstrap=bootstrap), 10.0).admin() as admin:
+        with Brokers(settings, 10.0).admin() as admin:
             allow(admin, ResourceType.TOPIC, "k", ACLOperation.ALL)
-        Brokers(Kafka(bootstrap=bootstrap), 10.0).send("k", (1, 60), b"junk")  # what is refused may not be put aside
+        Brokers(settings, 10.0).send("k", (1, 60), b"junk")  # what is refused may not be put aside
         cache.send(Instruction("c2", "p", "u"))
         assert take(cache, 1)[0].instruction.id == "c2"
         cache.close()
@@ -289,8 +295,8 @@ def test_a_user_without_password_or_rights_is_told_what_lacks(tmp_path: Path, mo
 
 
 _TLS = """\
-listeners=PLAINTEXT://127.0.0.1:{{port}},SSL://127.0.0.1:{port},CONTROLLER://127.0.0.1:{{controller}}
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SSL:SSL,CONTROLLER:PLAINTEXT
+listeners=SASL_PLAINTEXT://127.0.0.1:{{port}},SSL://127.0.0.1:{port},CONTROLLER://127.0.0.1:{{controller}}
+listener.security.protocol.map=SASL_PLAINTEXT:SASL_PLAINTEXT,SSL:SSL,CONTROLLER:SASL_PLAINTEXT
 ssl.keystore.type=PEM
 ssl.keystore.location={broker}
 ssl.truststore.type=PEM
@@ -332,7 +338,7 @@ except Exception as error: print(error)"""
         tls = "cannot be spoken to by TLS"
         for wrong, why in (
             (whole | {"ca_file": str(own)}, tls),
-            (whole | {"bootstrap": plain}, tls),
+            (whole | {"bootstrap": plain.bootstrap}, tls),
             (whole | {"key_password": "bad-one"}, tls),
             (given, "cannot be"),
             ({"bootstrap": given["bootstrap"]}, "cannot be reached"),

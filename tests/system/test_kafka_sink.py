@@ -44,9 +44,10 @@ from ghcm.spg.connectors import Format, Kafka, Mode
 from ghcm.spg.graph import Sink
 from ghcm.types import Field, Float, Int, List, Nullable, String, Struct, Timestamp
 from tests.conformance.live_runs import Compiled, checked
-from tests.kafka_server import kafka, new_topic, quiet
+from tests.kafka_server import client, kafka, new_topic, quiet
 from tests.redis_server import connected
 from tests.system.kafka_runs import KafkaRun
+from tests.system.running import clean_environment
 from tests.system.test_kafka_cache import broker
 from tests.unit.runtime.formats.decoding import drain_batches
 
@@ -69,8 +70,8 @@ def writer_of(sink: Sink, base: Path, name: str = "job.u.out", settings: Setting
 
 def settle(topic: str, settings: Settings) -> None:
     """Return when no transaction is open: brokers mark messages as committed a moment after they have said so."""
-    common = {"bootstrap.servers": settings.bootstrap, "group.id": "test"}
-    whole, done = (Consumer({**common, "isolation.level": f"read_{each}"}) for each in ("uncommitted", "committed"))
+    levels = ("read_uncommitted", "read_committed")
+    whole, done = (Consumer(client(settings, group_id="test", isolation_level=each)) for each in levels)
     with closing(whole), closing(done):
         for number in whole.list_topics(topic, timeout=30).topics[topic].partitions:
             at = TopicPartition(topic, number)
@@ -81,8 +82,8 @@ def settle(topic: str, settings: Settings) -> None:
 def seen(topic: str, settings: Settings | None = None, isolation: str = "read_committed") -> list[tuple[Any, Any]]:
     """Keys and values of all messages, as anyone sees them."""
     settle(topic, settings or kafka())
-    options = {"group.id": "test", "isolation.level": isolation, "enable.partition.eof": True}
-    consumer = Consumer({"bootstrap.servers": (settings or kafka()).bootstrap, "enable.auto.commit": False, **options})
+    options = {"group_id": "test", "isolation_level": isolation, "enable_partition_eof": True}
+    consumer = Consumer(client(settings, enable_auto_commit=False, **options))
     count = len(consumer.list_topics(topic, timeout=30).topics[topic].partitions)
     consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in range(count)])
     found: list[tuple[Any, Any]] = []
@@ -344,17 +345,18 @@ def test_kill_9_at_any_moment_sends_each_row_once(tmp_path: Path) -> None:
     source, target = new_topic(*([b'{"n": %d}' % n for n in numbers[at::2]] for at in range(2))), new_topic([], [])
     written = tmp_path / "p.istream"
     written.write_text(program(source, target))
-    line = [sys.executable, "-m", "tests.system.kafka_runs", kafka().bootstrap, str(tmp_path), str(written)]
+    line = [sys.executable, "-m", "tests.system.kafka_runs", str(tmp_path), str(written)]
+    env = clean_environment(**kafka().variables())
     for moment in ("prepared", "sent", "committed", ""):
-        done = subprocess.run([*line, moment], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run([*line, moment], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
         assert done.returncode == (-signal.SIGKILL if moment else 0), done.stderr
     assert Counter(value["n"] for _, value in seen(target)) == Counter(n for n in numbers if n % 3)
 
 
 def test_a_broker_that_dies_loses_and_doubles_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "s"
-    with broker(folder, monkeypatch, "auto.create.topics.enable=false\n") as bootstrap:
-        settings, text = Settings(bootstrap=bootstrap), 'sink out = kafka("out")\nstream u {\n  SOURCE.to(out)\n}\n'
+    with broker(folder, monkeypatch, "auto.create.topics.enable=false\n") as settings:
+        text = 'sink out = kafka("out")\nstream u {\n  SOURCE.to(out)\n}\n'
         text = f"program kafka\n{text}".replace("SOURCE", "generate(rows = 1500, rate = 500).map(g => { n: g.number })")
         with KafkaRun(tmp_path / "a", text, settings) as run, pytest.raises(GhcmError, match='no topic "out"'):
             run.engine.wait()

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import random
-import socket
 import subprocess
 import sys
 import uuid
@@ -29,9 +28,10 @@ from ghcm.spg.connectors import Format, Kafka
 from ghcm.types import Field, Int, Struct
 from tests.campaigns import times
 from tests.conftest import Golden
-from tests.kafka_server import kafka, new_topic, quiet, send
+from tests.kafka_server import as_user, client, kafka, new_topic, quiet, send
 from tests.system.kafka_runs import KafkaRun, admin
 from tests.system.mistakes import GOLDEN, Try
+from tests.system.running import clean_environment
 from tests.system.test_kafka_cache import _USERS, broker
 from tests.unit.runtime.formats.decoding import drain_batches
 from tests.unit.runtime.small_operators import dead_letters
@@ -75,7 +75,7 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_reading_begins_at_the_beginning_or_at_a_time() -> None:
     topic = new_topic([], [])
-    producer = Producer({"bootstrap.servers": kafka().bootstrap})
+    producer = Producer(client())
     for number, ms in enumerate([1000, 2000, 2000, 3000, 1500]):
         producer.produce(topic, lines(number)[0], partition=number % 2, timestamp=1_700_000_000_000 + ms)
     assert producer.flush(30) == 0
@@ -92,7 +92,7 @@ def test_a_topic_without_messages_ends_at_once() -> None:
 
 def test_marks_of_transactions_are_no_messages_and_what_is_aborted_never_comes() -> None:
     topic = new_topic([])
-    producer = Producer({"bootstrap.servers": kafka().bootstrap, "transactional.id": uuid.uuid4().hex})
+    producer = Producer(client(transactional_id=uuid.uuid4().hex))
     producer.init_transactions(30)
     for number, committed in enumerate([True, False, True, False]):
         producer.begin_transaction()
@@ -187,7 +187,7 @@ def test_partitions_that_come_later_are_read_from_their_beginning(tmp_path: Path
     text = WINDOWS.replace("TOPIC", topic).replace("IDLE", "").replace(f'"{topic}"', f'"{topic}", start = earliest')
     with KafkaRun(tmp_path, text, kafka()) as run:
         run.until(lambda: run.rows("out") == [(1,)])
-        admin(kafka().bootstrap).create_partitions([NewPartitions(topic, 2)])[topic].result(30)
+        admin().create_partitions([NewPartitions(topic, 2)])[topic].result(30)
         run.until(lambda: _sent(topic, [], timed((4, 7), (8, 27))))
         run.until(lambda: len(run.rows("seen")) == 4)
     with KafkaRun(tmp_path, text, kafka()) as run:
@@ -215,7 +215,7 @@ def test_topics_that_match_a_pattern_are_read_whenever_they_come(tmp_path: Path)
         run.until(lambda: run.rows("out") == [(1,), (2,), (3,), (4,), (5,)])
         send(f"{name}.b", lines(6))
         run.until(lambda: len(run.rows("out")) == 6)
-    admin(kafka().bootstrap).delete_topics([f"{name}.b"])[f"{name}.b"].result(30)
+    admin().delete_topics([f"{name}.b"])[f"{name}.b"].result(30)
     assert f'topic "{name}.b" no longer has partitions 0' in str(fails(KafkaRun(tmp_path, text, kafka())))
     forgiving = text.replace(", format", ", lost = earliest, format")
     with KafkaRun(tmp_path, forgiving, kafka()) as run:
@@ -251,7 +251,7 @@ def test_messages_that_are_gone_are_never_passed_over_in_silence(tmp_path: Path)
     with KafkaRun(tmp_path, program(topic), kafka()) as run:
         run.until(lambda: len(run.rows("out")) == 3)
     send(topic, lines(4, 5, 6))
-    admin(kafka().bootstrap).delete_records([TopicPartition(topic, 0, 5)])[TopicPartition(topic, 0)].result(30)
+    admin().delete_records([TopicPartition(topic, 0, 5)])[TopicPartition(topic, 0)].result(30)
     error = fails(KafkaRun(tmp_path, program(topic), kafka()))
     assert error.code == "GHCM-742"
     assert f'the messages of topic "{topic}", partition 0, from offset 3 on are gone' in str(error)
@@ -264,7 +264,7 @@ def test_a_topic_that_was_made_anew_is_noticed(tmp_path: Path) -> None:
     topic = new_topic(lines(1, 2, 3), lines(4))
     with KafkaRun(tmp_path, program(topic), kafka()) as run:
         run.until(lambda: len(run.rows("out")) == 4)
-    admin(kafka().bootstrap).delete_topics([topic])[topic].result(30)
+    admin().delete_topics([topic])[topic].result(30)
     assert "there is no topic" in str(fails(KafkaRun(tmp_path, program(topic), kafka())))
     new_topic(lines(7), name=topic)
     error = fails(KafkaRun(tmp_path, program(topic), kafka()))
@@ -293,16 +293,11 @@ def test_what_cannot_be_reached_is_said(settings: Callable[[], Settings], said: 
 def test_a_user_who_is_refused_is_told_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden, request: pytest.FixtureRequest
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    with broker(tmp_path / "s", monkeypatch, _USERS.format(sasl=port)) as bootstrap:
-        send("k", lines(1), bootstrap=bootstrap)
-        given = {"bootstrap": f"127.0.0.1:{port}", "security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN"}
-        wrong, me = (
-            Settings.model_validate(given | {"username": "me", "password": p}) for p in ("bad-one", "my-secret")
-        )
+    with broker(tmp_path / "s", monkeypatch, _USERS) as operator:
+        send("k", lines(1), settings=operator)
+        wrong, me = (as_user(operator, "me", password) for password in ("bad-one", "my-secret"))
         for name, settings in (("kafka_wrong_password", wrong), ("kafka_no_rights", me)):
-            attempt = Try(tmp_path / name, request.getfixturevalue, {str(port): "9092"})
+            attempt = Try(tmp_path / name, request.getfixturevalue, {operator.bootstrap: "127.0.0.1:9092"})
             said = attempt.read('kafka("k")', kafka=settings)
             assert "bad-one" not in said and "my-secret" not in said
             golden(GOLDEN / f"{name}.txt", f"{said}\n")
@@ -322,9 +317,8 @@ def test_a_user_who_is_refused_is_told_why(
 
 def test_a_broker_that_dies_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, total = tmp_path / "s", times(3)
-    with broker(folder, monkeypatch) as bootstrap:
-        settings = Settings(bootstrap=bootstrap)
-        send("k", lines(0), bootstrap=bootstrap)
+    with broker(folder, monkeypatch) as settings:
+        send("k", lines(0), settings=settings)
         with KafkaRun(tmp_path, program("k"), settings, patience=2.0) as run:
             for number in range(1, total):
                 run.until(lambda: len(run.rows("out")) == number)  # noqa: B023    called at once
@@ -332,7 +326,7 @@ def test_a_broker_that_dies_is_waited_for(tmp_path: Path, monkeypatch: pytest.Mo
                 process.kill()
                 process.wait()
                 services.start_services(folder, quiet)
-                send("k", lines(number), bootstrap=bootstrap)
+                send("k", lines(number), settings=settings)
             run.until(lambda: len(run.rows("out")) == total)
             assert run.rows("out") == [(number,) for number in range(total)]
 
@@ -342,10 +336,13 @@ def test_kill_9_at_any_moment_loses_and_doubles_nothing(tmp_path: Path) -> None:
     topic = new_topic(*(lines(*numbers[start::3]) for start in range(3)))
     written = tmp_path / "p.istream"
     written.write_text(program(topic, ", until = latest"))
-    line = [sys.executable, "-m", "tests.system.kafka_runs", kafka().bootstrap, str(tmp_path), str(written)]
+    line = [sys.executable, "-m", "tests.system.kafka_runs", str(tmp_path), str(written)]
+    env = clean_environment(**kafka().variables())
     kills = 0
     while True:
-        with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(
+            line, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
             try:
                 wait = chance.uniform(0.8, 2.0) if kills < 6 else 120
                 out, errors = process.communicate(timeout=wait)

@@ -101,7 +101,7 @@ def kafka_retention_passed(attempt: Try) -> str:
     text = READING.replace("SOURCE", f'kafka("{topic}", start = earliest)')
     attempt.run_until(1, text, kafka=kafka())
     send(topic, [b"{}"] * 3)
-    admin(kafka().bootstrap).delete_records([TopicPartition(topic, 0, 3)])[TopicPartition(topic, 0)].result(30)
+    admin().delete_records([TopicPartition(topic, 0, 3)])[TopicPartition(topic, 0)].result(30)
     return attempt.run(text, kafka=kafka())
 
 

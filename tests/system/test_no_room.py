@@ -10,8 +10,8 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.system.kill_storm import numbers_in
 from tests.system.running import Running, running, until
+from tests.system.storm.sinks import numbers_in
 
 pytestmark = [pytest.mark.system, pytest.mark.slow]
 

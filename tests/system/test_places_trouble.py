@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import random
 import socket
-import subprocess
-import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -16,11 +14,13 @@ import pytest
 from ghcm import driver, stores
 from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle
+from ghcm.runtime.daemon.housekeeping import Housekeeping
 from ghcm.runtime.daemon.resubmission import Again, EarlierJobs
-from ghcm.runtime.daemon.state import StateDirectory, note_job
-from ghcm.runtime.jobs.store import open_store
+from ghcm.runtime.daemon.state import StateDirectory, note_base, note_job
+from ghcm.runtime.jobs.store import JobState, open_store
+from ghcm.runtime.settings import Keep
 from tests.object_store import KEYS, BadLine, ObjectStore
-from tests.system.place_runs import PROGRAM, given, lines, opened_rows, put, rows_in
+from tests.system.place_runs import PROGRAM, given, killed_and_gone_on, lines, opened_rows, put, rows_in
 from tests.system.running import ghcm
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,21 +37,7 @@ def test_kill_9_at_any_moment_and_a_restart_elsewhere_lose_and_double_nothing(
         put(bucket / "in" / f"{number}.json", lines(range(number * 3000, number * 3000 + 3000)))
     program = tmp_path / "p.istream"
     program.write_text(PROGRAM.replace("PLACE", str(bucket)))
-    kills, done = 0, False
-    for life in range(30):
-        folder = tmp_path / str(life)  # as if it were another machine
-        command = [sys.executable, "-m", "tests.system.places_child", str(program), str(folder), f"{bucket}/snapshots"]
-        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        try:
-            out, errors = process.communicate(timeout=chance.uniform(1.0, 3.0) if kills < 8 else 120)
-            assert process.returncode == 0, errors
-            done = "done" in out
-            break
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-            kills += 1
-    assert done and kills
+    killed_and_gone_on(program, bucket, tmp_path, chance, kills=8)
     wanted = [(number, f"h{number % 13}") for number in range(18_000)]
     text = program.read_text()
     assert rows_in(text, "flows", tmp_path) == wanted
@@ -82,6 +68,25 @@ def test_a_job_is_taken_over_by_another_state_directory(store: ObjectStore, tmp_
         nothing = EarlierJobs(state, jobs, store.bucket())
         with pytest.raises(GhcmError, match="has no earlier job that could be resumed"):
             nothing.resumed(Bundle.open(bundle), tmp_path / "elsewhere", Again.RESUME)
+
+
+def test_a_job_that_is_over_is_forgotten_in_a_store_with_all_that_is_its_own(
+    store: ObjectStore, tmp_path: Path
+) -> None:
+    source, snapshots, state = tmp_path / "p.istream", store.bucket() / "snapshots", StateDirectory(tmp_path / "state")
+    source.write_text('program p\nsink o = files("out")\nstream s { files("in", follow = true).to(o) }')
+    bundle = driver.build(source, tmp_path / "p.ghcm")
+    state.bundle("p-0").parent.mkdir(parents=True)
+    with closing(open_store(state.store)) as jobs:
+        for id in ("p-0", "p-1"):
+            note_job(snapshots, id, 1, bundle, {})
+            note_base(state.base(id), tmp_path)
+            (snapshots / id / "s" / "1" / "manifest.json").write_bytes(b"{}")
+            jobs.jobs.submit(id, "p", str(bundle))
+            jobs.jobs.move(id, JobState.DONE)
+        Housekeeping(Keep(jobs=1e-6), state, jobs, snapshots, lambda _: True).tidy()
+        assert [job.id for job in jobs.jobs.find()] == ["p-1"]
+    assert sorted(each.name for each in snapshots.iterdir()) == ["p-1", "p-1-1.ghcm", "p-1.json"]
 
 
 # --- trouble ----------------------------------------------------------------------------------------------------------

@@ -284,7 +284,7 @@ def test_a_daemon_that_was_killed_goes_on_where_it_was(folder: Path) -> None:
 
 
 def test_a_daemon_that_ends_leaves_its_jobs_and_their_calls_to_the_next(folder: Path) -> None:
-    with running(folder, GHCM_LIMITS_ATTEMPTS="1") as daemon:
+    with running(folder, GHCM_RETRY_ATTEMPTS="1") as daemon:
         job = daemon.submit("visits.istream")
         assert daemon.process is not None
         assert daemon.cli("stop", "--daemon").stdout == "daemon: stopped\n"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import socket
 import struct
@@ -11,13 +12,18 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
+from kafka.errors import KafkaError
 
 from ghcm.driver import build
+from ghcm.errors import GhcmError
 from ghcm.runtime.parent_death import ending_with_parent
 from ghcm.runtime.pubsub.embedded import embedded_command
+from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka
+from tests.kafka_server import as_user, kafka, new_topic, records, services_folder
 from tests.redis_server import await_redis
 from tests.system.private_redis import PrivateRedis
 from tests.system.running import Running, ghcm, running
@@ -33,13 +39,32 @@ PASSWORD = "n0t-to-be-seen"
 PROGRAM = """\
 program guarded
 
+record Number { n: int }
+
 stream copy {
-  files("in.txt", format = text).filter(line => line.text == "a").to(lines)
+  lines = files("in.txt", format = text)
+  lines.filter(line => line.text == "a").to(out)
+  counts = lines.map_to_pair(line => (line.text, 1)).reduce_by_key((a, b) => a + b)
+  files("in.json", format = json).as(Number).to(table)
 }
 
-sink lines = files("out", format = json, mode = append)
+sink out   = files("out", format = json, mode = append)
+sink table = parquet("table", mode = append)
+sink again = files("again", format = json, mode = append)
 
 responsive batch on_spark() {
+  numbers = files("in.json", format = json).as(Number)
+  numbers.to(again)
+  numbers.reply()
+}
+
+responsive stream count(of: string) { copy.counts.read(of).reply() }
+"""
+
+ASKED = """\
+program asked
+
+responsive batch all() {
   files("in.txt", format = text).reply()
 }
 """
@@ -65,12 +90,41 @@ print(json.dumps(sorted(set(got))))
 """
 
 
+_ASK_HTTP = """\
+import json, sys, urllib.error, urllib.request
+got = []
+for method, url in json.load(sys.stdin):
+    request = urllib.request.Request(url, b"{}", {"Content-Type": "application/json"}, method=method)
+    try:
+        got.append([method, url, urllib.request.urlopen(request, timeout=20).status])
+    except urllib.error.HTTPError as error:
+        got.append([method, url, error.code])
+print(json.dumps(got))
+"""
+
+_ASK_KAFKA = """\
+import json, socket, struct, sys
+got = []
+request = struct.pack(">hhih", 60, 0, 1, -1) + bytes(3)  # which cluster this is, and who belongs to it
+for port in json.load(sys.stdin):
+    with socket.create_connection(("127.0.0.1", port), 20) as client:
+        client.sendall(struct.pack(">i", len(request)) + request)
+        if client.recv(1):
+            got.append(port)
+print(json.dumps(got))
+"""
+
+
 def nobody_gets(folder: Path) -> list[str]:
     """Which files, folders and sockets of a folder another user can list, read, add to or connect to."""
-    paths = [str(path) for path in (folder, *folder.rglob("*"))]
+    return list(nobody_runs(_ASK, [str(path) for path in (folder, *folder.rglob("*"))]))
+
+
+def nobody_runs(program: str, given: object) -> Any:
+    """What a program of another user prints who is given this."""
     done = subprocess.run(
-        [shutil.which("python3", path="/usr/bin:/usr/local/bin") or sys.executable, "-I", "-c", _ASK],
-        input=json.dumps(paths),
+        [shutil.which("python3", path="/usr/bin:/usr/local/bin") or sys.executable, "-I", "-c", program],
+        input=json.dumps(given),
         user=NOBODY,
         group=NOBODY,
         extra_groups=[],
@@ -79,7 +133,7 @@ def nobody_gets(folder: Path) -> list[str]:
         text=True,
         check=True,
     )
-    return list(json.loads(done.stdout))
+    return json.loads(done.stdout)
 
 
 @pytest.fixture(scope="module")
@@ -102,36 +156,56 @@ def daemon(open_folder: Path) -> Iterator[Running]:
     server = subprocess.Popen(line, stdout=subprocess.DEVNULL)
     await_redis(url, directory / "redis.log")
     (open_folder / "in.txt").write_text("a\nb\n" * 10)
+    (open_folder / "in.json").write_text('{"n": 1}\njunk\n')
     (open_folder / "redis.url").write_text(f"{url}\n")
     (open_folder / "redis.url").chmod(0o600)
     (open_folder / "ghcm.toml").write_text('redis = "file:redis.url"\n')
     (open_folder / "guarded.istream").write_text(PROGRAM)
+    before = os.umask(0)  # nothing is left to the umask of who has started it
     with running(open_folder) as daemon:
+        os.umask(before)
         daemon.submit(build(open_folder / "guarded.istream"))
-        answer = daemon.post("/programs/guarded/units/on_spark/calls?wait=60", {})
-        assert answer.json["state"] == "done", answer.text + daemon.log("spark")
+        for unit, given in (("on_spark", {}), ("count", {"of": "a"})):
+            answer = daemon.post(f"/programs/guarded/units/{unit}/calls?wait=60", given)
+            assert answer.json["state"] == "done", answer.text + daemon.log("spark")
+        drawn = daemon.get(f"{answer.json['links']['self']}/chart?kind=bar&x=key&y=value")
+        assert drawn.status == 200, drawn.text
         yield daemon
     server.terminate()
     server.wait()
 
 
-def test_nobody_reads_the_state_and_connects_to_no_socket_in_it(daemon: Running) -> None:
+def test_nobody_reads_the_state_and_connects_to_no_socket_in_it(daemon: Running, open_folder: Path) -> None:
     there = {path.name for path in daemon.state.path.iterdir()}
     assert {"jobs.sqlite", "control.sock", "snapshots", "bundles", "logs", "spark"} <= there
     assert nobody_gets(daemon.state.path) == []
-    private = [daemon.state.store, daemon.state.lock, *daemon.state.logs.glob("[!d]*.log")]  # ours is daemon.log
-    assert [path for path in private if path.stat().st_mode & 0o077] == []
+    assert daemon.cli("backup", open_folder / "backup").returncode == 0
+    for state in (daemon.state.path, open_folder / "backup"):
+        found = [path for path in (state, *state.rglob("*")) if path.exists()]
+        assert {"manifest.json", "guarded", "copy", "on_spark", "audit.jsonl"} <= {path.name for path in found}
+        assert [path for path in found if path.stat().st_mode & 0o077] == []
+    assert {oct(path.stat().st_mode & 0o777) for path in (open_folder / "out").glob("part-*")} == {"0o666"}
 
 
-def test_what_is_open_already_is_closed_by_the_next_daemon(daemon: Running, open_folder: Path) -> None:
+def test_what_is_open_already_is_closed_by_the_next_daemon_and_http_answers_nobody(open_folder: Path) -> None:
     state = open_folder / "before"
     (state / "logs").mkdir(parents=True)
     (state / "logs" / "http.log").write_text("of an earlier version")
     assert str(state) in nobody_gets(state)
-    other = Running(open_folder, home=state)
+    (open_folder / "asked.istream").write_text(ASKED)
+    other = Running(open_folder, {"GHCM_STATE": str(state), "GHCM_ACCESS_REQUIRED": "true"}, home=state)
     other.start()
-    other.stop()
+    other.submit(build(open_folder / "asked.istream"))
+    here = f"{other.url}/programs/asked"
+    read = ("/programs", "/openapi.json", "/metrics", "/programs/asked/units/all/calls", "/programs/asked/dead")
+    asked = [("GET", f"{other.url}{path}") for path in read]
+    asked += [("GET", here), ("POST", f"{here}/units/all/calls"), ("DELETE", f"{here}/units/all/calls/1")]
+    assert [each for each in nobody_runs(_ASK_HTTP, asked) if each[-1] != 401] == []
+    assert other.control.ask("calls")["calls"] == []
     assert nobody_gets(state) == []
+    other.stop()
+    ended = json.loads(other.state.audit.read_text().splitlines()[-1])
+    assert (ended["action"], ended["from"]) == ("shutdown", "signal SIGTERM")
 
 
 def test_nobody_reads_the_private_redis(open_folder: Path) -> None:
@@ -139,6 +213,24 @@ def test_nobody_reads_the_private_redis(open_folder: Path) -> None:
     server.start()
     assert nobody_gets(server.directory) == []
     server.stop()
+
+
+def test_the_kafka_of_the_services_lets_in_nobody_without_its_password() -> None:
+    settings, topic = kafka(), new_topic([b"private"])
+    written = (services_folder() / "kafka" / "server.properties").read_text()
+    ports = {int(port) for port in re.findall(r"://127.0.0.1:(\d+)", written)}
+    assert len(ports) == 2  # clients come to one, brokers to that of the controller
+    assert nobody_runs(_ASK_KAFKA, list(ports)) == []
+    for stranger in (Kafka(bootstrap=settings.bootstrap), as_user(settings, str(settings.username), "guessed")):
+        brokers = Brokers(stranger, 1.0, made={topic})
+        with pytest.raises(GhcmError), brokers.admin() as admin:
+            admin.list_topics()
+        with pytest.raises(GhcmError):
+            brokers.send(topic, (1, 60), b"of a stranger")
+        with pytest.raises(KafkaError):
+            records(topic, stranger, 1.0)
+        brokers.close()
+    assert [each.value for each in records(topic)] == [b"private"]
 
 
 def family(daemon: Running) -> list[psutil.Process]:
@@ -187,10 +279,10 @@ def test_spark_takes_nothing_from_who_does_not_know_its_secret(daemon: Running) 
 def asked(port: int, words: bytes) -> bytes:
     """What a port answers to a call in Spark's protocol, or in that of its gateway to Python, from a stranger."""
     with socket.create_connection(("localhost", port), 10) as client:
-        client.sendall(words)
-        client.shutdown(socket.SHUT_WR)
         answer = b""
-        with suppress(ConnectionError):
+        with suppress(OSError):  # it may hang up before all is said
+            client.sendall(words)
+            client.shutdown(socket.SHUT_WR)
             while part := client.recv(4096):
                 answer += part
         return answer

@@ -14,8 +14,9 @@ from typing import Any
 import psutil
 import pytest
 
-from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka, topic_name
+from ghcm.runtime.pubsub.kafka_connection import Brokers, topic_name
 from ghcm.runtime.pubsub.redis_connection import open_client
+from ghcm.runtime.pubsub.services import service_logins
 from tests.kafka_server import records, services_folder
 from tests.system.running import clean_environment, ghcm, running, until
 
@@ -72,27 +73,30 @@ def test_services_keep_ports_and_data(folder: Path, monkeypatch: pytest.MonkeyPa
     assert services(folder, "up")["kafka"]["pid"] == first["kafka"]["pid"]
     said = psutil.Process(first["kafka"]["pid"]).cmdline()
     assert said.index("-Xmx200m") > said.index("-Xmx256m")  # of two, Java takes the later
-    kafka = Kafka(bootstrap=first["kafka"]["address"])
     port = first["redis"]["address"].split(":")[-1].split("/")[0]
     with socket.create_connection(("127.0.0.1", int(port))) as stranger:
         stranger.sendall(b"SET kept 1\r\n")
         assert stranger.recv(100).startswith(b"-NOAUTH")
     private = folder / ".ghcm" / "services"
-    password = (private / "redis.url").read_text().partition("://:")[2].partition("@")[0]
-    assert password and password not in json.dumps(first) + " ".join(psutil.Process(first["redis"]["pid"]).cmdline())
-    assert [
-        path for path in (private, private / "redis.url", private / "redis.log") if path.stat().st_mode & 0o077
-    ] == []
-    with open_client((private / "redis.url").read_text().strip()) as client:
+    kafka, url = service_logins(private)
+    seen = json.dumps(first) + "".join((private / f"{name}.log").read_text() for name in first)
+    seen += " ".join(word for each in first.values() for word in psutil.Process(each["pid"]).cmdline())
+    logins = (kafka.password.get_secret_value(), "kafka.properties"), (url[9:].partition("@")[0], "redis.url")
+    for password, file in logins:
+        assert password and password in (private / file).read_text() and password not in seen
+    names = ("", "kafka.properties", "kafka.log", "kafka/server.properties", "redis.url", "redis.log")
+    assert [name for name in names if (private / name).stat().st_mode & 0o077] == []
+    with closing(Brokers(kafka, 30.0)) as before, open_client((private / "redis.url").read_text().strip()) as client:
         client.set("kept", 1)
-    down = services(folder, "down")
-    assert {each["pid"] for each in down.values()} == {None}
-    assert not any(psutil.pid_exists(each["pid"]) for each in first.values())
-    again = services(folder, "up")
-    assert [each["address"] for each in again.values()] == [each["address"] for each in first.values()]
-    with open_client((private / "redis.url").read_text().strip()) as client:
-        assert client.get("kept") == b"1"
-    assert kafka.bootstrap == again["kafka"]["address"]
+        before.send("kept", (1, 3600), b"1")
+        down = services(folder, "down")
+        assert {each["pid"] for each in down.values()} == {None}
+        assert not any(psutil.pid_exists(each["pid"]) for each in first.values())
+        again = services(folder, "up")
+        assert [each["address"] for each in again.values()] == [each["address"] for each in first.values()]
+        assert client.get("kept") == b"1"  # who was there before is let in again
+        before.send("kept", (1, 3600), b"2")
+    assert [each.value for each in records("kept", kafka)] == [b"1", b"2"]
     assert all(each["memory"] > 0 and each["size"] > 0 and Path(each["log"]).exists() for each in again.values())
 
 
@@ -149,7 +153,7 @@ def test_a_program_runs_on_services_without_a_change(folder: Path) -> None:
     stopped = ghcm("run", "shop.istream", "--profile", "services", cwd=folder)
     assert stopped.returncode == 1
     assert "ghcm services up" in stopped.stderr
-    found = services(folder, "up")
+    services(folder, "up")
     with running(folder, GHCM_PROFILE="services") as daemon:
         job = daemon.submit(folder / "shop.istream")
         for unit, expected in (("best", "ann"), ("worst", "bob")):
@@ -160,7 +164,7 @@ def test_a_program_runs_on_services_without_a_change(folder: Path) -> None:
         assert engine is not None
         os.kill(engine, signal.SIGKILL)
         until(lambda: daemon.post("/programs/shop/units/best/calls?wait=30", {}).json["state"] == "done", "an answer")
-        settings = Kafka(bootstrap=found["kafka"]["address"])
+        settings, _ = service_logins(folder / ".ghcm/services")
         sent = records("shop.questions", settings)
         assert len(sent) >= 2
         assert all("parameters" in json.loads(each.value) for each in sent)

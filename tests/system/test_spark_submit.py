@@ -45,7 +45,6 @@ def tell(sale):
 """
 SALES = [("a", 3), ("b", 5), ("c", 0), ("d", 60), ("é😀", 1)]
 TOLD = b'{"shop": "a", "amount": 4}'
-SECRET = "kept-to-itself"
 
 
 @pytest.fixture(scope="module")
@@ -70,11 +69,10 @@ def submit(elsewhere: Elsewhere, job: Path, *words: str | Path) -> Any:
     spark_submit = elsewhere.packages / "pyspark" / "bin" / "spark-submit"
     options = ["--master", "local[2]", "--conf", "spark.ui.enabled=false", "--conf", "spark.sql.shuffle.partitions=2"]
     options += ["--py-files", str(job.parent / "ghcm_spark.zip")]
-    kept = {"GHCM_KAFKA_SASL_MECHANISM": "PLAIN", "GHCM_KAFKA_USERNAME": "me", "GHCM_KAFKA_PASSWORD": SECRET}
-    told = replace(elsewhere, environment={**elsewhere.environment, **kept, "GHCM_KAFKA": kafka().bootstrap})
+    told = replace(elsewhere, environment={**elsewhere.environment, **kafka().variables()})
     done = told.run(spark_submit, *options, job, *words, cwd=job.parent)
     assert done.returncode == 0, done.stderr[-4000:]
-    assert SECRET not in done.stdout + done.stderr
+    assert kafka().password.get_secret_value() not in done.stdout + done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
 

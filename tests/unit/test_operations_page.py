@@ -19,7 +19,7 @@ def block(language: str) -> str:
 def test_the_settings_are_the_defaults_but_for_the_form_of_logs(tmp_path: Path) -> None:
     (tmp_path / "ghcm.toml").write_text(block("toml"))
     shown, default = load_settings(directory=tmp_path, environment={}), Settings()
-    assert (shown.restarts, shown.limits) == (default.restarts, default.limits)
+    assert (shown.restarts, shown.limits, shown.quotas) == (default.restarts, default.limits, default.quotas)
     assert shown.log == default.log.model_copy(update={"format": "json"})
 
 

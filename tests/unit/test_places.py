@@ -3,6 +3,7 @@
 import glob
 import os
 import pickle
+import resource
 import tempfile
 from pathlib import Path
 
@@ -155,6 +156,19 @@ def test_a_folder_that_is_made_private_is_closed_to_others_whatever_it_was(tmp_p
     for path in (folder, tmp_path / "link", tmp_path / "new"):
         places.make_private(path)
         assert path.stat().st_mode & 0o077 == 0
+
+
+def test_a_private_file_that_finds_no_room_is_as_it_was(tmp_path: Path) -> None:
+    places.write_private(tmp_path / "key", b"first")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            places.write_private(tmp_path / "key", bytes(2000))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert (os.listdir(tmp_path), (tmp_path / "key").read_bytes()) == (["key"], b"first")
+    assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can make what belongs to another")

@@ -47,6 +47,19 @@ def test_a_token_comes_from_a_file_and_goes_to_nobody_else(
     assert "ghcm_0_x" not in repr(asked)
 
 
+def test_a_server_here_is_asked_without_the_proxy_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, elsewhere: tuple[HTTPServer, list[str | None]]
+) -> None:
+    server, seen = elsewhere
+    for name in ("http_proxy", "https_proxy"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{server.server_address[1]}")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.setenv("GHCM_TOKEN", "ghcm_0_x")
+    with pytest.raises(GhcmError, match="does not answer"):
+        server_of("http://localhost:1", None).ask("/programs", timeout=30)
+    assert seen == []
+
+
 def test_a_server_elsewhere_is_not_asked_without_tls() -> None:
     with pytest.raises(GhcmError, match="has no TLS"):
         server_of("http://lake.example:8000", None)

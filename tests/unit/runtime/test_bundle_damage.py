@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import json
+import os
 import random
 import shutil
 import struct
@@ -174,6 +175,14 @@ def test_a_cache_that_was_emptied_is_filled_again(sealed: bytes, tmp_path: Path)
     assert opened(sealed, tmp_path) == whole
     next((tmp_path / "cache").rglob("plan.json")).unlink()
     assert opened(sealed, tmp_path) == whole
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can make what belongs to another")
+def test_code_in_a_cache_of_another_user_is_not_taken(sealed: bytes, tmp_path: Path) -> None:
+    opened(sealed, tmp_path)
+    os.chown(tmp_path / "cache", 65534, 65534)
+    with pytest.raises(GhcmError, match="belongs to someone else"):
+        opened(sealed, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "spg.json", "plan.json"])

@@ -35,6 +35,15 @@ def test_another_file_can_be_named(tmp_path: Path) -> None:
         load(tmp_path, environment={"GHCM_CONFIG": str(tmp_path / "nowhere.toml")})
 
 
+def test_a_unit_has_a_retry_policy_of_its_own_for_what_it_says(tmp_path: Path) -> None:
+    toml = '[retry]\nattempts = 5\ninitial_interval = "2s"\n[units."lake/rebuild"]\nattempts = 1\n'
+    settings = load(tmp_path, toml, {"GHCM_RETRY_MAXIMUM_INTERVAL": "10s"})
+    found = settings.retry_of("lake", "rebuild"), settings.retry_of("lake", "publish")
+    assert [(each.attempts, each.initial_interval, each.maximum_interval) for each in found] == [(1, 2, 10), (5, 2, 10)]
+    with pytest.raises(GhcmError, match="units"):
+        load(tmp_path, "[units.lake]\nattempts = 1\n")
+
+
 def test_all_bad_values_are_named_with_their_places(tmp_path: Path) -> None:
     toml = 'commit_interval = "2 moons"\n[http]\nprt = 1\n[limits]\ncalls = 0\n'
     with pytest.raises(GhcmError) as refused:

@@ -124,6 +124,11 @@ class Served:
         """The tokens that it knows."""
         return TokenFile(self.store.database.path.parent / "tokens.json")
 
+    def audited(self) -> list[dict[str, Any]]:
+        """The lines of the audit log."""
+        text = (self.store.database.path.parent / "audit.jsonl").read_text()
+        return [json.loads(line) for line in text.splitlines()]
+
     def calls(self) -> int:
         """How many calls there are."""
         return len(self.store.calls.find(limit=1_000_000))

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from fastapi import FastAPI
@@ -111,20 +110,15 @@ def test_a_token_is_taken_at_its_word_where_none_is_needed(open_shop: Served) ->
     assert open_shop.get("/programs/shop/sinks", **open_shop.token("read:other")).status == 403
 
 
-def audited(shop: Served) -> list[dict[str, Any]]:
-    text = (shop.store.database.path.parent / "audit.jsonl").read_text()
-    return [json.loads(line) for line in text.splitlines()]
-
-
 def test_who_calls_cancels_and_is_refused_is_noted_and_from_where(shop: Served) -> None:
     header = shop.token("call:shop,cancel:shop,read:other")
-    before = len(audited(shop))
+    before = len(shop.audited())
     call = shop.post(CALLS, {"item": "tea"}, **header).json
     shop.ask("DELETE", call["links"]["self"], headers=header)
     shop.get("/programs/shop/sinks", **header)
     shop.get("/programs", Authorization="Bearer ghcm_00000000_secret")
     shop.get("/programs", **header)  # looks alone
-    called, cancelled, not_allowed, unknown = audited(shop)[before:]
+    called, cancelled, not_allowed, unknown = shop.audited()[before:]
     name = called["caller"]
     assert name.startswith("ann (") and cancelled["caller"] == not_allowed["caller"] == name
     where = {"from": "127.0.0.1", "program": "shop", "unit": "total", "call": call["id"]}
@@ -132,7 +126,7 @@ def test_who_calls_cancels_and_is_refused_is_noted_and_from_where(shop: Served) 
     assert {"action": "cancel", "status": 200, **where}.items() <= cancelled.items()
     assert (not_allowed["action"], not_allowed["path"]) == ("refused", "/programs/shop/sinks")
     assert (unknown["caller"], unknown["from"], unknown["path"]) == ("", "127.0.0.1", "/programs")
-    assert "secret" not in json.dumps(audited(shop))
+    assert "secret" not in json.dumps(shop.audited())
 
 
 @pytest.fixture(scope="module")

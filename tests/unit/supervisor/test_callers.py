@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from ghcm.runtime.pubsub.envelope import Instruction
-from ghcm.supervisor.callers import call_id
+from ghcm.supervisor.access.callers import call_id
 from tests.unit.supervisor.serving import CALLS, JOB, Served, serving
 
 

@@ -1,7 +1,8 @@
 """Whatever one asks of HTTP by its OpenAPI document, or against it, has an answer that the document tells of."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, cast
 
 import pytest
@@ -18,9 +19,21 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from tests.campaigns import times
-from tests.unit.supervisor.serving import CALLS, Served, serving
+from tests.unit.supervisor.serving import CALLS, JSON, Served, serving
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A caller: its header, the document, how often each operation is asked in each mode, and the status of what it may
+    not do.
+    """
+
+    headers: Mapping[str, str]
+    document: BaseSchema
+    times: int
+    refused: int | None
 
 
 @pytest.fixture(scope="module")
@@ -30,16 +43,28 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="module")
-def document(shop: Served) -> BaseSchema:
+def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A shop that wants a token of everybody."""
+    with serving(tmp_path_factory.mktemp("closed"), access={"required": True}) as served:
+        yield served
+
+
+@pytest.fixture(params=["open", "all scopes", "one scope", "no token"])
+def asking(request: pytest.FixtureRequest) -> Asking:
+    served: Served = request.getfixturevalue("shop" if request.param == "open" else "closed")
+    everything = served.token("call:*,read:*,cancel:*", seconds=3600)
+    headers = {"all scopes": everything, "one scope": served.token("read:shop/total", seconds=3600)}.get(
+        request.param, {}
+    )
+    refused = {"one scope": 403, "no token": 401}.get(request.param)
+    return Asking(headers, document(served, everything), 4 if request.param == "open" else 1, refused)
+
+
+def document(served: Served, headers: Mapping[str, str]) -> BaseSchema:
     """The document, with names of what is there for half of what could be any text."""
-    there = {
-        "program": "shop",
-        "unit": "total",
-        "sink": "kept",
-        "panel": "kept",
-        "id": shop.post(f"{CALLS}?wait=60", {"item": "tea"}).json["id"],
-    }
-    schema = schemathesis.openapi.from_url(f"{shop.url}/openapi.json")
+    called = served.ask("POST", f"{CALLS}?wait=60", {"item": "tea"}, {**JSON, **headers})
+    there = {"program": "shop", "unit": "total", "sink": "kept", "panel": "kept", "id": called.json["id"]}
+    schema = schemathesis.openapi.from_url(f"{served.url}/openapi.json", headers=dict(headers))
 
     @schema.hook
     def map_path_parameters(_context: object, parameters: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -51,16 +76,18 @@ def document(shop: Served) -> BaseSchema:
 
 
 @pytest.mark.parametrize("mode", list(GenerationMode))
-def test_every_answer_is_documented(document: BaseSchema, mode: GenerationMode) -> None:
-    asked = 0
-    for found in document.exclude(path="/ready").get_all_operations():  # nothing is, where no daemon runs
+def test_every_answer_is_documented(asking: Asking, mode: GenerationMode) -> None:
+    asked, seen = 0, set[int]()
+    for found in asking.document.exclude(path="/ready").get_all_operations():  # nothing is, where no daemon runs
 
-        @settings(max_examples=times(6), deadline=None, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=times(asking.times), deadline=None, suppress_health_check=list(HealthCheck))
         @given(case=cast("Any", found).ok().as_strategy(generation_mode=mode))
         def answers(case: Any) -> None:
-            case.call_and_validate(checks=CHECKS)
+            answer = case.call_and_validate(checks=CHECKS, headers=dict(asking.headers))
+            seen.add(answer.status_code)
 
         with suppress(Unsatisfiable):  # where there are no parameters, none can be wrong
             answers()
             asked += 1
     assert asked >= 15
+    assert asking.refused in (None, *seen)

@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import pytest
 
@@ -108,6 +109,28 @@ def test_a_request_that_is_cut_off_starts_nothing(shop: Served, sent: str) -> No
     assert shop.calls() == before
 
 
+@pytest.mark.parametrize(
+    "lengths",
+    [
+        "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} ",
+        "Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
+        "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
+        "Content-Length: +2\r\n\r\n{}",
+    ],
+)
+def test_a_request_whose_end_two_could_see_at_two_places_is_refused(shop: Served, lengths: str) -> None:
+    before = shop.calls()
+    head = f"POST {CALLS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n"
+    assert raw(shop, head + lengths).startswith(b"HTTP/1.1 400 ")
+    assert shop.calls() == before
+
+
+def test_methods_that_no_route_has_are_refused(shop: Served) -> None:
+    for method in ("TRACE", "PUT", "PATCH", "CONNECT"):
+        assert b" 405 " in raw(shop, f"{method} /programs HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+
+
 def test_a_body_that_does_not_come_is_not_waited_for(shop: Served) -> None:
     head = f"POST {CALLS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n"
     answer = raw(shop, head, ends=False)
@@ -119,7 +142,9 @@ def test_browsers_are_told_to_show_answers_to_nobody_else(shop: Served) -> None:
         headers = shop.get(path).headers
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["cross-origin-resource-policy"] == "same-origin"
-        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+        assert "base-uri 'none'; form-action 'none'; frame-ancestors 'none'" in headers["content-security-policy"]
+        assert (headers["referrer-policy"], headers["cache-control"]) == ("no-referrer", "no-store")
+        assert "strict-transport-security" not in headers  # it would be said in clear
 
 
 def test_a_page_that_has_not_changed_keeps_what_it_may_do(shop: Served) -> None:
@@ -143,3 +168,25 @@ def raw(shop: Served, text: str, *, ends: bool = True) -> bytes:
         while ends and parts[-1]:
             parts.append(connection.recv(65536))
         return b"".join(parts)
+
+
+def test_what_the_gate_refuses_is_noted_with_the_reason(tmp_path: Path) -> None:
+    with serving(tmp_path, http={"body_time": 0.2}) as shop:
+        shop.ask("GET", "/programs", None, {"Host": "evil.example"})
+        shop.get("/programs", Origin="https://evil.example")
+        shop.get("/programs", **{"Sec-Fetch-Site": "cross-site"})
+        shop.ask("POST", CALLS, TEA)
+        shop.ask("POST", CALLS, None, {**JSON, "Content-Length": "1000000"})
+        head = f"POST {CALLS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9"
+        raw(shop, f"{head}\r\n\r\n{{")
+        lines = shop.audited()
+    assert {(line["action"], line["caller"], line["from"]) for line in lines} == {("refused", "", "127.0.0.1")}
+    assert [(line["status"], line["method"]) for line in lines] == [
+        (421, "GET"),
+        (403, "GET"),
+        (403, "GET"),
+        (415, "POST"),
+        (413, "POST"),
+        (408, "POST"),
+    ]
+    assert lines[0]["why"] == 'the host "evil.example" is not this server'

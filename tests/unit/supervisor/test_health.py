@@ -10,6 +10,7 @@ import pytest
 
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.pubsub.redis_connection import commands, open_client
 from ghcm.supervisor.health import Part, Readiness
 from tests.redis_server import RedisServer
 from tests.unit.supervisor.serving import Served, serving
@@ -45,23 +46,43 @@ def test_strangers_are_told_no_more_than_that(shop: Served) -> None:
     assert shop.get("/health").json == {"status": "ok"}
 
 
+def found(state: Path, url: str, room: int = 0) -> dict[str, Part]:
+    """What is seen of the parts below the programs, with this state directory, Redis and least room."""
+
+    async def look() -> list[Part]:
+        connections = Connections(state, url)
+        readiness = Readiness(StateDirectory(state), connections, room)
+        try:
+            return await readiness.parts([])
+        finally:
+            readiness.close()
+            await connections.aclose()
+
+    return {part.name: part for part in asyncio.run(look())}
+
+
+def test_a_redis_that_takes_nothing_is_told(tmp_path: Path, redis_server: RedisServer) -> None:
+    with open_client(redis_server.url) as client:
+        client.config_set("maxmemory", "1")
+        try:
+            full = found(tmp_path, redis_server.url)["redis"]
+        finally:
+            client.config_set("maxmemory", "0")
+        assert (full.state, full.reason) == ("failed", "it takes nothing that is written")
+        commands(client).client_pause(60_000, all=False)
+        try:
+            assert found(tmp_path, redis_server.url)["redis"].state == "silent"
+        finally:
+            client.client_unpause()
+        assert found(tmp_path, redis_server.url)["redis"].state == "ok"
+        assert client.exists("ghcm:ready") == 0
+
+
 def test_a_disk_without_room_and_a_redis_that_is_gone_are_told(tmp_path: Path, redis_server: RedisServer) -> None:
-    def found(url: str, room: int) -> dict[str, Part]:
-        async def look() -> list[Part]:
-            connections = Connections(tmp_path, url)
-            readiness = Readiness(StateDirectory(tmp_path), connections, room)
-            try:
-                return await readiness.parts([])
-            finally:
-                readiness.close()
-                await connections.aclose()
-
-        return {part.name: part for part in asyncio.run(look())}
-
-    full = found(redis_server.url, 2**62)
+    full = found(tmp_path, redis_server.url, 2**62)
     assert full["disk"].state == "failed" and "MB are free" in full["disk"].reason
     assert full["redis"].state == "ok"
-    gone = found(f"unix://{tmp_path}/none.sock", 0)
+    gone = found(tmp_path, f"unix://{tmp_path}/none.sock")
     assert (gone["redis"].state, gone["redis"].reason) == ("failed", "it cannot be reached")
     assert gone["disk"].state == "ok"
     assert (gone["store"].state, gone["store"].reason) == ("failed", "unable to open database file")

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -166,6 +167,22 @@ def test_an_issuer_that_is_away_is_done_without_where_its_keys_are_known(
     monkeypatch.setattr(issuers, "_OLDEST_SECONDS", 0.0)
     with pytest.raises(GhcmError):
         names(asked, token())
+
+
+def test_an_issuer_that_speaks_no_http_is_away() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            with listener.accept()[0] as asked:
+                asked.recv(1000)
+                asked.sendall(b"SSH-2.0\r\n\r\n")
+
+        thread = Thread(target=answer)
+        thread.start()
+        with pytest.raises(GhcmError) as refused:
+            names(issuer(f"http://127.0.0.1:{listener.getsockname()[1]}/keys"), token())
+        thread.join()
+    assert refused.value.code == "GHCM-636"
 
 
 def test_keys_are_fetched_from_the_address_that_is_given_alone(published: Published) -> None:

@@ -48,7 +48,10 @@ def test_no_script_and_no_other_site_has_the_cookie(shop: Served) -> None:
     assert {"httponly", "samesite=strict", "path=/"} <= set(words)
     assert "secure" not in words
     proxied = {"Origin": f"https://127.0.0.1:{shop.port}"}  # as a browser says that came by TLS to a proxy
-    assert "secure" in signed_in(shop, "read:shop", **proxied).headers["set-cookie"].lower().split("; ")
+    over_tls = signed_in(shop, "read:shop", **proxied)
+    assert over_tls.headers["set-cookie"].startswith("__Host-")
+    assert "secure" in over_tls.headers["set-cookie"].lower().split("; ")
+    assert shop.get(WATCH, **cookie(over_tls)).status == 200
 
 
 def test_a_cookie_changes_nothing(shop: Served) -> None:
@@ -77,9 +80,16 @@ def test_whoever_signs_in_with_no_token_is_refused(shop: Served) -> None:
 def test_who_signs_out_is_given_a_cookie_that_is_over(shop: Served) -> None:
     answer = shop.ask("DELETE", "/sign-in", headers=cookie(signed_in(shop, "read:shop")))
     assert answer.status == 204 and "max-age=0" in answer.headers["set-cookie"].lower()
+    assert answer.headers["clear-site-data"] == '"cache", "storage"'
 
 
 def test_the_key_of_cookies_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
     key = key_in(tmp_path / "session.key")
     assert key_in(tmp_path / "session.key") == key
     assert (len(key), (tmp_path / "session.key").stat().st_mode & 0o777) == (32, 0o600)
+
+
+@pytest.mark.parametrize("left", [b"", b"\0" * 31])
+def test_what_a_full_disk_has_left_of_a_key_is_none(tmp_path: Path, left: bytes) -> None:
+    (tmp_path / "session.key").write_bytes(left)
+    assert len(set(key_in(tmp_path / "session.key"))) > 8

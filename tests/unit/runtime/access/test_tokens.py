@@ -79,6 +79,22 @@ def test_a_process_that_looks_sees_what_another_changes(tmp_path: Path) -> None:
     assert server.find(text) is None
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("scopes", ["write:lake"]), ("digest", "é"), ("digest", None), ("expires", "soon"), ("name", None), ("id", [])],
+)
+def test_a_file_that_somebody_has_spoilt_is_told_as_such(tmp_path: Path, field: str, value: object) -> None:
+    tokens = TokenFile(tmp_path / "tokens.json")
+    tokens.create("ann", READ, 60)
+    good = json.loads(tokens.path.read_text())
+    documents: list[object] = [[], {"tokens": ["ann"]}, {"tokens": [good["tokens"][0] | {field: value}]}]
+    for spoilt in documents:
+        tokens.path.write_text(json.dumps(spoilt))
+        with pytest.raises(GhcmError) as told:
+            tokens.find("ghcm_00000000_x")
+        assert told.value.code == "GHCM-632"
+
+
 def test_tokens_that_are_made_at_once_are_all_there(tmp_path: Path) -> None:
     def make(number: int) -> str:
         return TokenFile(tmp_path / "tokens.json").create(f"n{number}", READ, 60)[1]

@@ -18,6 +18,7 @@ from ghcm.runtime.jobs.store import open_store
 from ghcm.runtime.pubsub.cache import START, MessageCache, cache_topic
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State, new_id, now_us
+from ghcm.runtime.retry import Retry
 from ghcm.runtime.sinks.reply import load_reply
 from ghcm.runtime.slot.engine import Engine
 from ghcm.spg.connectors import Files, Format, Generate
@@ -63,7 +64,7 @@ def serving(rows: int | None = 5) -> Program:
 @contextmanager
 def started(program: Program, base: Path) -> Iterator[tuple[Engine, Connections]]:
     connections = connected(base)
-    store = open_store(base / "jobs.sqlite")
+    store = open_store(base / "jobs.sqlite", lambda _program, _unit: Retry(initial_interval=0.2))
     running = Engine(
         Compiled(program),
         connections=connections,

@@ -202,3 +202,15 @@ def test_a_call_that_was_accepted_behind_the_end_of_its_program_is_answered(
     look_once(CallReconciler(store, connections, list, lambda _: None, timeout=60), monkeypatch, store)
     assert [state(store, call.id) for call in late] == [CallState.FAILED, CallState.ACCEPTED]
     assert [state(store, id) for id in ("own", "theirs")] == [CallState.ACCEPTED] * 2
+
+
+def test_nobody_is_waited_for_when_everything_is_cut_off(
+    store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    nowhere = Connections(tmp_path, f"unix://{tmp_path}/none.sock")
+    reconciler = CallReconciler(store, nowhere, list, lambda _: None, timeout=60)
+    reconciler.hurry()
+    assert asyncio.run(reconciler.settle("work", WHY)) == Settled(kept=2, answered=1)
+    assert "callers cannot be told just now: error[GHCM-723]: the daemon is ending" in caplog.text
+    assert state(store, "outside") is CallState.FAILED
+    reconciler.close()

@@ -13,7 +13,7 @@ import pytest
 
 from ghcm.runtime.daemon import child as children
 from ghcm.runtime.daemon.child import Child, Command, Phase, RestartPolicy, ending, spawn
-from ghcm.runtime.daemon.protocol import Document
+from ghcm.runtime.daemon.protocol import LONGEST_LINE, Document
 from ghcm.runtime.parent_death import ending_with_parent
 from tests.system.running import gone
 
@@ -55,6 +55,19 @@ def test_a_child_reports_and_its_words_go_to_the_log(tmp_path: Path) -> None:
     asyncio.run(live())
     assert heard.empty()
     assert (tmp_path / "logs/child.log").read_text() == "a word\n"
+
+
+def test_what_a_child_reports_behind_an_endless_line_is_heard(tmp_path: Path) -> None:
+    heard: asyncio.Queue[Document] = asyncio.Queue()
+
+    async def live() -> None:
+        code = f"print('x' * {3 * LONGEST_LINE})\n{REPORTING}"
+        child = Child(command(tmp_path, code), RestartPolicy(limit=3), reported=heard.put_nowait)
+        child.start()
+        assert await said(heard) == {"event": "running"}
+        await child.stop()
+
+    asyncio.run(live())
 
 
 def test_a_child_that_is_killed_is_started_again(tmp_path: Path) -> None:

@@ -1,13 +1,21 @@
-"""A daemon takes the address of the one before, also while that is still ending."""
+"""A daemon takes the address of the one before, also while that is still ending; who does not wait for an answer is no
+mistake of it.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import socket
 import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.daemon.control import listen
+from ghcm.runtime.daemon.control import ControlServer, listen
+from ghcm.runtime.daemon.protocol import Document, encode
 
 
 def test_an_address_that_is_given_up_meanwhile_is_taken() -> None:
@@ -25,3 +33,28 @@ def test_an_address_of_another_is_refused_with_its_name() -> None:
         port = other.getsockname()[1]
         with pytest.raises(GhcmError, match=f"cannot listen on 127.0.0.1:{port}: Address already in use"):
             listen("127.0.0.1", port)
+
+
+def test_who_has_gone_before_the_answer_is_no_mistake(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    answered: list[str] = []
+
+    async def answers(op: str, _arguments: Document) -> AsyncIterator[Document]:
+        try:
+            for _ in range(3):
+                yield {"op": op}
+        finally:
+            answered.append(op)
+
+    async def scene() -> None:
+        server = ControlServer(tmp_path / "control.sock", answers, lambda *_: None)
+        await server.open()
+        with socket.socket(socket.AF_UNIX) as impatient:
+            impatient.connect(str(tmp_path / "control.sock"))
+            impatient.sendall(encode({"op": "status"}))
+        while not answered:
+            await asyncio.sleep(0)
+        await server.close()
+
+    with caplog.at_level(logging.ERROR):
+        asyncio.run(scene())
+    assert (answered, caplog.records) == (["status"], [])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ghcm.places import Remote
 from ghcm.runtime.daemon.housekeeping import Housekeeping
 from ghcm.runtime.daemon.state import StateDirectory, note_base
 from ghcm.runtime.jobs.store import JobState, Store, open_store
@@ -101,6 +102,27 @@ def test_logs_are_begun_anew_while_their_processes_write(state: StateDirectory, 
         writing.write(b"begun anew\n")
     assert log.read_bytes() == b"begun anew\n"
     assert log.with_suffix(".log.1").read_bytes() == b"a" * 999 + b"\none more\n"
+
+
+def test_a_log_that_cannot_be_begun_anew_holds_up_no_other(state: StateDirectory, store: Store) -> None:
+    for name in ("a", "b", "c"):
+        (state.logs / f"{name}.log").write_bytes(b"x" * 2000)
+    (state.logs / "b.log.1" / "b.log").mkdir(parents=True)
+    keeping(state, store, Keep(log_bytes=1000)).rotate()
+    assert {path.name for path in state.logs.glob("*.log") if path.stat().st_size} == {"b.log"}
+
+
+def test_a_job_whose_snapshots_cannot_be_reached_stays_and_holds_up_nothing(
+    state: StateDirectory, store: Store, tmp_path: Path
+) -> None:
+    for number in (3, 2, 1):
+        job(state, store, f"t-{number}", JobState.DONE, number, tmp_path)
+    (state.dead / "old" / "feed").mkdir(parents=True)
+    os.utime(state.dead / "old" / "feed", (0, 0))
+    away = Remote("hdfs://127.0.0.1:1/snapshots")
+    Housekeeping(Keep(jobs=60.0), state, store, away, lambda _: True).tidy()
+    assert left(state) == {each.id for each in store.jobs.find()} == {"t-3", "t-2", "t-1"}
+    assert not (state.dead / "old" / "feed").exists()
 
 
 def test_the_call_that_has_started_a_batch_unit_stays_as_long_as_its_job(store: Store) -> None:

@@ -1,6 +1,7 @@
 """A job that becomes another version while other things happen to it."""
 
 import asyncio
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.child import Command
 from ghcm.runtime.daemon.job_runner import JobRunner, JobServices
 from ghcm.runtime.jobs.store import JobState, Store, open_store
-from ghcm.runtime.settings import Restarts
+from ghcm.runtime.retry import Restarts
 from ghcm.spg.graph import Program
 from tests.unit.runtime.small_operators import unit
 
@@ -100,3 +101,25 @@ def test_what_a_program_is_now_is_not_known_while_the_store_is_a_version_further
     assert known() is GROWN
     grows.adopt(BATCHES, 1)  # it was read before, and comes late
     assert known() is GROWN
+
+
+def test_a_job_that_has_run_waits_for_a_redis_that_refuses_it(store: Store, tmp_path: Path) -> None:
+    refused = GhcmError("Redis refuses the password", code="GHCM-720")
+    report = json.dumps({"event": "failed", "error": refused.document()})
+    program = replace(GROWN, units=(unit("ask", responsive=True),))
+
+    async def ended(running: bool) -> JobState:
+        refuses = runner(store, tmp_path, program, "sh", "-c", f"echo '{report}'; exit 1")
+        if running:
+            store.jobs.move("work-1", JobState.RUNNING)
+        refuses.start()
+        assert refuses.child is not None
+        while refuses.child.restarts == 0:
+            await asyncio.sleep(0.01)
+        state = refuses.job.state
+        await refuses.leave()
+        return state
+
+    assert asyncio.run(ended(running=False)) is JobState.FAILED
+    store.jobs.forget("work-1")
+    assert asyncio.run(ended(running=True)) is JobState.STARTING

@@ -10,9 +10,12 @@ from ghcm.runtime.daemon.locks import Leases, owner_of
 from tests.redis_server import RedisServer
 
 
-def test_a_program_has_one_daemon(redis_server: RedisServer) -> None:
+def test_a_program_has_one_daemon(redis_server: RedisServer, tmp_path: Path) -> None:
     async def scene() -> None:
-        one, other = (Leases(redis_server.url, f"{name} the {name} one") for name in ("first", "second"))
+        one, other = (
+            Leases(redis_server.url, f"{name} the {name} one", tmp_path / name, seconds=30)
+            for name in ("first", "second")
+        )
         await one.take("claimed")
         await one.take("claimed")  # as after a restart
         with pytest.raises(GhcmError, match="It is the first one"):
@@ -29,9 +32,11 @@ def test_a_program_has_one_daemon(redis_server: RedisServer) -> None:
     asyncio.run(scene())
 
 
-def test_a_daemon_that_lost_its_claim_is_told_and_one_that_lives_keeps_it(redis_server: RedisServer) -> None:
+def test_a_daemon_that_lost_its_claim_is_told_and_one_that_lives_keeps_it(
+    redis_server: RedisServer, tmp_path: Path
+) -> None:
     async def scene() -> None:
-        one, other = (Leases(redis_server.url, name, seconds=0.3) for name in ("first", "second"))
+        one, other = (Leases(redis_server.url, name, tmp_path / name, seconds=0.3) for name in ("first", "second"))
         lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         await one.take("kept")
         await other.take("taken")
@@ -49,7 +54,7 @@ def test_a_daemon_that_lost_its_claim_is_told_and_one_that_lives_keeps_it(redis_
 
 def test_a_server_that_is_away_is_told_at_once(tmp_path: Path) -> None:
     async def scene() -> None:
-        leases = Leases(f"unix://{tmp_path}/none.sock", "me")
+        leases = Leases(f"unix://{tmp_path}/none.sock", "me", tmp_path / "leases", seconds=30)
         with pytest.raises(GhcmError, match="cannot be reached"):
             await leases.take("any")
         await leases.close()

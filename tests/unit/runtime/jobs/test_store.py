@@ -18,6 +18,7 @@ from ghcm.runtime.jobs.calls import CallState, Start
 from ghcm.runtime.jobs.database import Busy
 from ghcm.runtime.jobs.store import JobState, Store, open_store
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, SinkVersion, State, now_us
+from ghcm.runtime.retry import Retry
 
 CALL = Instruction("c1", "traffic", "rebuild", {"depth": 3}, reply="here", versions={"alarms": "v7"})
 
@@ -46,12 +47,17 @@ def test_a_call_goes_from_accepted_over_running_to_its_answer(store: Store) -> N
 
 
 def test_a_call_whose_process_ends_each_time_fails_in_the_end(tmp_path: Path) -> None:
-    store = open_store(tmp_path / "jobs.sqlite", attempts=3)
+    policies = {"traffic/rebuild": Retry(attempts=3, initial_interval=1e-6)}
+    store = open_store(tmp_path / "jobs.sqlite", lambda program, unit: policies[f"{program}/{unit}"])
     for number in range(3):
-        assert store.calls.suspected("c1", f"spark-{number}") is (number > 0)
+        while store.calls.waits("c1", f"spark-{number}"):
+            pass
+        assert store.calls.suspected("c1") is (number > 0)
         start, call = store.calls.started(CALL, f"spark-{number}")
         assert (start, call.attempts, call.deaths) == (Start.RUN, number + 1, number)
-        assert not store.calls.suspected("c2", f"spark-{number}")
+        assert call.feedback.detail == (f"attempt {number + 1} of 3" if number else "")
+        assert store.calls.get("c1") == call
+        assert not store.calls.suspected("c2")
     start, call = store.calls.started(CALL, "spark-3")
     assert (start, call.state) == (Start.ANSWERED, CallState.FAILED)
     assert call.feedback.error is not None and call.feedback.error.code == "GHCM-759"
@@ -59,8 +65,49 @@ def test_a_call_whose_process_ends_each_time_fails_in_the_end(tmp_path: Path) ->
     store.close()
 
 
+def waiting(path: Path, interval: float = 3600.0) -> Store:
+    """A store with a call whose process has ended once, and which waits for its next attempt."""
+    store = open_store(path, lambda _program, _unit: Retry(attempts=4, initial_interval=interval))
+    store.calls.started(CALL, "engine-1")
+    before = now_us()
+    start, call = store.calls.started(CALL, "engine-2")
+    assert (start, call.state, call.executor, call.max_attempts) == (Start.LATER, CallState.ACCEPTED, None, 4)
+    assert call.next_attempt is not None and before <= call.next_attempt - 60_000_000 <= now_us()
+    assert call.feedback.detail.startswith("attempt 2 of 4 begins at 20")
+    assert store.calls.started(CALL, "engine-2") == (Start.LATER, call)
+    assert store.calls.get("c1") == call and store.calls.waits("c1", "engine-2")
+    return store
+
+
+def test_a_call_that_waits_for_its_next_attempt_can_be_cancelled(tmp_path: Path) -> None:
+    store = waiting(tmp_path / "jobs.sqlite")
+    store.calls.cancel("c1")
+    assert not store.calls.waits("c1", "engine-2")
+    assert store.calls.started(CALL, "engine-2")[0] is Start.ANSWERED
+    store.close()
+
+
+def test_a_call_that_waits_for_its_next_attempt_expires_at_its_deadline(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "jobs.sqlite", lambda _program, _unit: Retry())
+    late = replace(CALL, deadline=now_us() + 60_000_000)
+    store.calls.started(late, "engine-1")
+    assert store.calls.started(late, "engine-2")[0] is Start.LATER
+    [expired] = store.calls.expire_overdue(late.deadline)
+    assert expired.state is CallState.EXPIRED and expired.feedback.error is not None
+    assert expired.feedback.error.detail.startswith("attempt 2 of 3 begins at ")
+    store.close()
+
+
+def test_a_call_that_waits_begins_at_once_where_its_program_is_resumed(tmp_path: Path) -> None:
+    store = waiting(tmp_path / "jobs.sqlite")
+    assert store.calls.keep("c1")
+    start, call = store.calls.started(CALL, "engine-3")
+    assert (start, call.deaths, call.next_attempt) == (Start.RUN, 1, None)
+    store.close()
+
+
 def test_what_ended_with_the_daemon_or_with_its_program_is_no_death_of_the_call(tmp_path: Path) -> None:
-    store = open_store(tmp_path / "jobs.sqlite", attempts=1)
+    store = open_store(tmp_path / "jobs.sqlite", lambda _program, _unit: Retry(attempts=1))
     store.calls.started(CALL, "spark-1")
     before = store.calls.accept(CALL).accepted
     store.calls.cut_off()
@@ -180,6 +227,34 @@ def test_calls_are_found_by_program_unit_and_state(store: Store) -> None:
     assert [call.id for call in store.calls.unanswered("p")] == ["a0", "a1", "a2", "a4", "b0"]
 
 
+def test_what_is_asked_of_open_calls_costs_the_same_however_many_have_their_answer(store: Store) -> None:
+    connection, steps = store.database._connection(), [0]
+
+    def cost() -> int:
+        steps[0] = 0
+        connection.set_progress_handler(lambda: steps.__setitem__(0, steps[0] + 1), 1)
+        assert store.calls.open_calls("traffic", "rebuild") == 1
+        assert store.calls.first_open("traffic", ["rebuild"]) == "open"
+        assert len(store.calls.unanswered("traffic")) == 1
+        connection.set_progress_handler(None, 1)
+        return steps[0]
+
+    store.calls.accept(replace(CALL, id="open"))
+    before = cost()
+    for number in range(100):
+        store.calls.accept(replace(CALL, id=f"a{number}"))
+        store.calls.finish(f"a{number}", done(f"a{number}"))
+    assert cost() == before
+
+
+def test_many_calls_are_forgotten_in_parts(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ghcm.runtime.jobs.calls.FORGOTTEN_AT_ONCE", 2)
+    for id in ("c1", "c2", "c3"):
+        store.calls.accept(replace(CALL, id=id))
+        store.calls.finish(id, done(id))
+    assert [store.calls.forget(now_us() + 1) for _ in range(3)] == [2, 1, 0]
+
+
 def test_answered_calls_are_forgotten_open_ones_never(store: Store) -> None:
     store.calls.accept(CALL)
     store.calls.accept(replace(CALL, id="c2"))
@@ -276,12 +351,16 @@ def test_a_file_of_an_earlier_ghcm_is_brought_up_to_date(tmp_path: Path) -> None
     store = open_store(path)
     store.calls.accept(CALL)
     with store.database.transaction() as connection:
-        connection.execute("ALTER TABLE calls DROP COLUMN deaths")
+        connection.execute("DROP INDEX calls_open_of")
+        for column in ("deaths", "max_attempts", "next_attempt", "publisher"):
+            connection.execute(f"ALTER TABLE calls DROP COLUMN {column}")
         connection.execute("PRAGMA user_version = 3")
     store.close()
     store = open_store(path)
     call = store.calls.get("c1")
-    assert call is not None and call.deaths == 0
+    assert call is not None and (call.deaths, call.next_attempt) == (0, None)
+    store.calls.accept(replace(CALL, id="c2", publisher="ann"))
+    assert store.calls.open_calls_of("ann") == 1
     store.close()
 
 

@@ -10,6 +10,7 @@ from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.durability import weaknesses
 from tests.redis_server import RedisServer, shared_server
 from tests.system.private_redis import PrivateRedis
+from tests.system.running import until
 
 
 @pytest.fixture
@@ -46,16 +47,29 @@ def test_a_server_that_is_away_is_left_to_who_needs_it() -> None:
 def test_what_the_private_server_has_answered_is_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     private = PrivateRedis(tmp_path / "redis")
     private.directory.mkdir()
-    connections, synced = Connections(tmp_path, private.start()), list[bytes]()
+    connections, synced = Connections(tmp_path, private.start()), list[Path]()
+    monkeypatch.setattr("ghcm.runtime.pubsub.durability.sync", synced.append)
+
+    def written() -> tuple[bytes, list[Path]]:
+        synced.clear()
+        connections.sync()
+        return b"".join(path.read_bytes() for path in synced if path.is_file()), [*filter(Path.is_dir, synced)]
+
     try:
         with redis.Redis.from_url(private.url) as client:
             client.set("staged", "rows")
-        monkeypatch.setattr(
-            "ghcm.runtime.pubsub.durability.sync",
-            lambda path: synced.append(path.read_bytes() if path.is_file() else b""),
-        )
-        connections.sync()
-        assert any(b"staged" in content for content in synced)
+            content, folders = written()
+            assert b"staged" in content
+            assert private.directory in folders
+            client.set("later", "rows")
+            content, folders = written()
+            assert b"later" in content
+            assert folders == []  # the files are those of before
+            client.bgrewriteaof()
+            until(lambda: client.info("persistence")["aof_rewrite_in_progress"] == 0, "the file to be written anew")
+            content, folders = written()
+            assert b"later" in content
+            assert folders != []
     finally:
         connections.close()
         private.stop()

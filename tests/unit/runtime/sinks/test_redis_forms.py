@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import redis
+from redis.client import Pipeline
 from tenacity import Retrying, stop_after_delay, wait_fixed
 
 from ghcm.errors import GhcmError
@@ -127,18 +128,18 @@ def test_a_version_of_which_a_part_is_seen_goes_on_where_it_was(
     writer = opened(sinks[name], connections)
     writer.write(visits(*range(25)))
     writer.prepare("v1")
-    before = connections.redis().eval
-    asked: list[str] = []
+    before: Any = Pipeline.execute
+    asked: list[object] = []
 
-    def cut(script: str, *given: Any) -> object:
+    def cut(pipe: Any, **given: Any) -> object:
         """The power goes after the second script, whose answer is lost."""
-        asked.append(script)
-        answer = before(script, *given)
+        asked.append(pipe)
+        answer = before(pipe, **given)
         if len(asked) == 2:
             raise KeyboardInterrupt
         return answer
 
-    monkeypatch.setattr(connections.redis(), "eval", cut)
+    monkeypatch.setattr(Pipeline, "execute", cut)
     with pytest.raises(KeyboardInterrupt):
         writer.commit("v1")
     monkeypatch.undo()

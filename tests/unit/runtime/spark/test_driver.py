@@ -5,13 +5,15 @@ from pathlib import Path
 
 from ghcm.runtime.jobs.store import open_store
 from ghcm.runtime.pubsub.envelope import Instruction
+from ghcm.runtime.retry import Retry
 from ghcm.runtime.settings import Settings
 from ghcm.runtime.spark.driver import Driver
 
 
 def test_a_call_whose_process_has_ended_runs_alone(tmp_path: Path) -> None:
-    store = open_store(tmp_path / "jobs.sqlite", attempts=3)
+    store = open_store(tmp_path / "jobs.sqlite", lambda _program, _unit: Retry())
     store.calls.started(Instruction("deadly", "work", "run"), "spark-before")
+    assert store.calls.waits("deadly", "spark-now")
     store.calls.accept(Instruction("harmless", "work", "run"))
     driver = Driver(tmp_path, None, store, Settings(), lambda _event, _more: None)
     take_slots, free = driver._take_slots, driver._free  # pyright: ignore[reportPrivateUsage]
