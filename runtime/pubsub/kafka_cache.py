@@ -69,7 +69,14 @@ class KafkaCache:
 
         def take(milliseconds: int) -> Held | None:
             hold(self.fence)
-            return group.take(milliseconds)
+            held = group.take(milliseconds)
+            try:
+                hold(self.fence)  # this process may have stood still in between, and others begin with the call
+            except GhcmError:
+                if held is not None:
+                    group.give_back(held)
+                raise
+            return held
 
         with group.turn:
             held = self._await(take, timeout)

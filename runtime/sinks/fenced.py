@@ -22,7 +22,9 @@ def fenced(writer: SinkWriter, connections: Connections) -> SinkWriter:
 
 @dataclass(frozen=True, slots=True)
 class _FencedWriter:
-    """A `SinkWriter` that asks before whatever others may see. Rows are staged as they come."""
+    """A `SinkWriter` that asks before whatever others may see. Most stage rows as they come; one that shows them then
+    asks by itself.
+    """
 
     writer: SinkWriter
     fence: Fence

@@ -26,6 +26,7 @@ import pyarrow as pa
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from ghcm.durable import sync
+from ghcm.fence import Fence, hold
 from ghcm.formats.messages import value_of
 from ghcm.runtime.data.columns import rows_of
 from ghcm.runtime.formats.lines import Encode, Rows, cells, encoder, framed, json_texts
@@ -272,15 +273,17 @@ class TransactionalWriter:
 
 
 class PlainWriter:
-    """The `SinkWriter` of a topic at least once."""
+    """The `SinkWriter` of a topic at least once. All see what it writes, so it asks the `fence` each time."""
 
-    def __init__(self, topic: TopicWriting, encode: _Encode) -> None:
+    def __init__(self, topic: TopicWriting, encode: _Encode, fence: Fence | None) -> None:
         self._topic = topic
         self._encode = encode
+        self._fence = fence
         self._rows = 0
         self._producer: Producer | None = None
 
     def write(self, rows: Rows) -> None:
+        hold(self._fence)
         with self._topic.told():
             self._topic.send(self._connected(), *self._encode(rows))
         self._rows += len(rows)
@@ -321,5 +324,5 @@ def open_writer(sink: Sink, connections: Connections, *, writer: str, key: KeyOf
     assert isinstance(sink.connector, Kafka), "the registry leads here for these alone"
     topic, encode = TopicWriting(connections.kafka, sink.connector.topic, connections.patience), _encode(sink, key)
     if sink.connector.delivery == "at_least_once":
-        return PlainWriter(topic, encode)
+        return PlainWriter(topic, encode, connections.fence)
     return TransactionalWriter(topic, encode, writer, staging / "topics")

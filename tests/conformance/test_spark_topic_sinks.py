@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from ghcm.errors import GhcmError
+from ghcm.fence import Fence, Lease, awake, note_lease
 from ghcm.runtime.slot.engine import Engine
 from tests.conformance.live_runs import Compiled, checked
 from tests.conformance.spark_runs import run_on_spark
@@ -191,3 +193,15 @@ def test_brokers_that_are_away_are_named(bootstrap: str, said: str, spark: Spark
     found = refusal(spark, tmp_path, "any", kafka={"bootstrap": bootstrap}, patience=1.0)
     assert (found["message"], found["sink"]) == (said, "out")
     assert not (tmp_path / "kept").exists()
+
+
+def test_nothing_is_sent_for_a_program_that_another_daemon_has_taken_over(spark: SparkSession, tmp_path: Path) -> None:
+    topic, fence = new_topic([]), Fence("simple", tmp_path)
+    (tmp_path / "in.jsonl").write_text('{"n": 1, "t": ""}\n')
+    program = checked(SIMPLE.replace("TOPIC", topic).replace("  rows.to(kept)\n", ""))
+    note_lease(fence.file, Lease("the first", 1, awake() + 600))
+    told: dict[str, Any] = {"kafka": kafka().said(), "patience": 3.0, "fence": fence}
+    with pytest.raises(GhcmError, match="without its lease") as refused:
+        run_on_spark(spark, program, "u", tmp_path, **told, progress=lambda *_: fence.file.unlink(missing_ok=True))
+    assert refused.value.code == "GHCM-729"
+    assert messages(topic) == [[]]

@@ -2,11 +2,13 @@
 
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
 import pytest
 
+from tests.kafka_server import kafka, messages, new_topic
 from tests.redis_server import RedisServer
 from tests.system.running import Running, running, until
 
@@ -16,7 +18,7 @@ PROGRAM = """program shared
 
 record Number { n: int }
 
-sink log = redis("shared:log", form = list, record = Number)
+sink log = PLACE
 
 stream feed {
   numbers = files("in", format = json, follow = true).as(Number)
@@ -28,9 +30,30 @@ responsive stream total() { feed.totals.read().reply() }
 """
 
 
-def folder_of(path: Path, number: int) -> Path:
+def in_a_list(server: RedisServer) -> tuple[str, Callable[[], list[bytes]], dict[str, str]]:
+    """A list of Redis, and calls there: the place, what is in it, and where it is."""
+    client = server.connect()
+    client.delete("shared:log")
+
+    def written() -> list[bytes]:
+        return sorted(cast("list[bytes]", client.lrange("shared:log", 0, -1)))
+
+    return 'redis("shared:log", form = list, record = Number)', written, {}
+
+
+def in_a_topic(_: RedisServer) -> tuple[str, Callable[[], list[bytes]], dict[str, str]]:
+    """The same on Kafka."""
+    topic = new_topic([])
+
+    def written() -> list[bytes]:
+        return sorted(value or b"" for _, _, value, _ in messages(topic)[0])
+
+    return f'kafka("{topic}", record = Number)', written, kafka().variables()
+
+
+def folder_of(path: Path, place: str, number: int) -> Path:
     (path / "in").mkdir(parents=True)
-    (path / "shared.istream").write_text(PROGRAM)
+    (path / "shared.istream").write_text(PROGRAM.replace("PLACE", place))
     feed(path, number)
     return path
 
@@ -49,16 +72,15 @@ def total(daemon: Running) -> object:
     return daemon.post("/programs/shared/units/total/calls?wait=60").json["data"][0]["value"]
 
 
+@pytest.mark.parametrize("kind", [in_a_list, in_a_topic])
 def test_one_that_stood_still_while_another_took_its_program_over_writes_nothing_more(
-    redis_server: RedisServer, tmp_path: Path
+    redis_server: RedisServer,
+    tmp_path: Path,
+    kind: Callable[[RedisServer], tuple[str, Callable[[], list[bytes]], dict[str, str]]],
 ) -> None:
-    client, environment = redis_server.connect(), {"GHCM_REDIS": redis_server.url, "GHCM_LIMITS_LEASE": "3s"}
-    client.delete("shared:log")
-
-    def written() -> list[bytes]:
-        return sorted(cast("list[bytes]", client.lrange("shared:log", 0, -1)))
-
-    first, second = (folder_of(tmp_path / name, number) for name, number in (("first", 1), ("second", 20)))
+    place, written, more = kind(redis_server)
+    environment = {"GHCM_REDIS": redis_server.url, "GHCM_LIMITS_LEASE": "3s", **more}
+    first, second = (folder_of(tmp_path / name, place, number) for name, number in (("first", 1), ("second", 20)))
     with running(first, **environment) as old, running(second, **environment) as new:
         job = old.submit("shared.istream")
         until(lambda: written() == [b'{"n":1}'], "the row of the first")
