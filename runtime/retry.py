@@ -1,4 +1,5 @@
-"""The policies by which calls and processes are begun again whose process has ended: how often, and how soon.
+"""The policies by which calls and processes are begun again whose process has ended, or that found no room: how often,
+and how soon.
 
 What fails with an answer is no matter of this: an answer is final.
 """
@@ -10,6 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from ghcm.runtime.durations import Seconds
 
 _STRICT = ConfigDict(extra="forbid", frozen=True)
+
+NO_ROOM = "GHCM-731"
+ROOM_US = 5_000_000
+"""How long a call that found no room waits before it is tried again."""
 
 
 class Retry(BaseModel):

@@ -48,7 +48,7 @@ class Receiver:
         self._executor = executor
         self._begin = begin
         self._room = Semaphore(_MOST_AT_ONCE)
-        self._busy = deque[Delivery]()  # two threads put into it, and one takes out
+        self._busy = deque[Delivery]()  # several threads put into it, and one takes out
         self._repeated: set[str] = set()
         self._look_at_busy = 0.0
         self._stopping = Event()
@@ -81,6 +81,13 @@ class Receiver:
     def repeat(self, id: str) -> None:
         """Have a call begin once more that has ended without its answer, when it is delivered again."""
         self._repeated.add(id)
+
+    def later(self, delivery: Delivery) -> None:
+        """Take a call once more that has ended without its answer, when the store says that its time has come; not in
+        the loop.
+        """
+        self._busy.append(delivery)
+        self._cache.wake()
 
     def over(self, id: str) -> None:
         """A call that had a turn is over: begin the next. Where there is no room, that is left to the receiving thread:

@@ -27,6 +27,7 @@ from ghcm.runtime.logs import log_end
 from ghcm.runtime.pubsub.cache import Delivery, MessageCache
 from ghcm.runtime.pubsub.connections import topic_of
 from ghcm.runtime.pubsub.envelope import Failed, Feedback, State, failure, now_us
+from ghcm.runtime.retry import NO_ROOM, ROOM_US
 from ghcm.runtime.sinks.dead_letters import DeadLetterWriter
 from ghcm.runtime.sinks.reply import store_reply
 from ghcm.runtime.worker import Worker
@@ -36,6 +37,9 @@ _log = logging.getLogger(__name__)
 
 _RETIRE_S = 3600.0
 """Calls have deadlines; one that runs longer than this is broken off with its unit."""
+
+_CLOSING_S = 30.0
+"""How long the writers of a call may take to close that has ended."""
 
 
 class Responder:
@@ -168,10 +172,13 @@ class Responder:
         """The call has ended: dead letters, the reply's rows, the store, the feedback, the acknowledgement, in this
         order.
         """
-        _, timer = self._running.pop(delivery.instruction.id, (None, None))
+        run, timer = self._running.pop(delivery.instruction.id, (None, None))
         if timer is not None:
             timer.cancelled = True
         if self.closed:
+            return
+        if outcome.error is not None and self._may_wait(outcome.error):
+            self._put_off(delivery, outcome.error, run)
             return
         id_ = delivery.instruction.id
         for letter in outcome.dead_letters:
@@ -182,6 +189,10 @@ class Responder:
 
         def not_stored(error: Exception) -> None:
             failed = unit_failure(self.unit, "reply", error, self._services.compiled.line)
+            if self._may_wait(failed):
+                self._dead_letters.take_back(outcome.dead_letters)
+                self._put_off(delivery, failed, run)
+                return
             job = partial(self._store, delivery, Outcome(error=failed))
             self._answers.submit(job, stored, partial(self._gone, delivery))
 
@@ -201,6 +212,26 @@ class Responder:
         instructions = (document(task, each, versions, call, outcome.program) for task, each in outcome.publications)
         self._publisher.send(tuple(instructions))
         self._close_call(call)
+
+    def _may_wait(self, error: GhcmError) -> bool:
+        return error.code == NO_ROOM and self._services.waits and self._calls is not None
+
+    def _put_off(self, delivery: Delivery, error: GhcmError, run: CallRun | None) -> None:
+        """Have a call that found no room wait, which is no attempt that has failed. What it has prepared or committed
+        is there already when it begins once more.
+        """
+        id = delivery.instruction.id
+        reason = f"{error.message}. It goes on when there is room again."
+
+        def note() -> None:
+            if run is not None:  # two writers of one version would take each other's files
+                run.join(time.monotonic() + _CLOSING_S)
+            _log.warning('call "%s" waits: %s', id, reason)
+            if self._calls is not None:
+                self._calls.keep(id, reason, now_us() + ROOM_US)
+            self._receiver.later(delivery)
+
+        self._answers.submit(note, lambda _: self._close_call(id), partial(self._gone, delivery))
 
     def _gone(self, delivery: Delivery, error: Exception) -> None:
         self._lost(error)

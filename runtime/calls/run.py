@@ -87,6 +87,13 @@ class CallRun:
         """End now with this error."""
         self._finish(Outcome(error=error))
 
+    def join(self, deadline: float) -> None:
+        """Wait until the writers of a call that has ended are closed, or for the deadline (monotonic clock); not in
+        the loop.
+        """
+        for sink in self._graph.sinks.values():
+            sink.worker.join(deadline)
+
     def mark_dirty(self) -> None:
         """A call takes no snapshots."""
 

@@ -55,7 +55,8 @@ class Processes:
 
     def __post_init__(self) -> None:
         self._told = ("--state", str(self.state.path))
-        self._executors = (*self._told, *(() if self.settings.embedded else ("--leases", str(self.state.leases))))
+        leases = () if self.settings.embedded else ("--leases", str(self.state.leases))
+        self._executors = (*self._told, *leases, *(() if self.waits else ("--no-wait",)))
         self.standby = WarmStandby(self._command("spare", "ghcm.runtime.daemon.warm_standby"))
 
     async def start(self, *, standby: bool) -> None:
@@ -72,8 +73,7 @@ class Processes:
         if "spark" in self.children:
             self.refresh_spark()
             return
-        waits = () if self.waits else ("--no-wait",)
-        command = self._command("spark", "ghcm.runtime.spark", *self._executors, *waits, patience=20.0)
+        command = self._command("spark", "ghcm.runtime.spark", *self._executors, patience=20.0)
         self._keep(command, started=self._spark_is_up, reported=self._heard, died=self._died)
 
     def engine(self, job: Job, base: Path) -> Command:

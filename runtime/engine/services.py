@@ -85,6 +85,8 @@ class Services:
     sync_calls: Callable[[], None] = lambda: None
     """Brings to disk what `accept` has noted."""
     kept_snapshots: int = 2
+    waits: bool = False
+    """Whether calls that find no room wait for it; else they fail."""
     _code: dict[str, Mapping[str, TaskCode]] = field(default_factory=dict[str, Mapping[str, TaskCode]])
 
     @property

@@ -36,6 +36,11 @@ class DeadLetterWriter:
         self.count += 1
         self._held += _weight(letter)
 
+    def take_back(self, letters: Sequence[DeadLetter]) -> None:
+        """What was noted and is not written will be noted again."""
+        self.count -= len(letters)
+        self._held -= sum(map(_weight, letters))
+
     def prepare(
         self,
         letters: Sequence[DeadLetter],

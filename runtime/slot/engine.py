@@ -44,7 +44,7 @@ class Engine:
     units until stopped; without it `run` leaves them out. `changed` is called in the loop when a unit has changed its
     state or committed. `build`: how operators are made, for tests of the engine itself. `now`: the clock (microseconds
     since 1970) that operators go by. `since`: the versions in which publish policies began. `piece`: bytes of a file
-    that are read first, later ones are larger.
+    that are read first, later ones are larger. `waits`: calls that find no room wait for it.
     """
 
     def __init__(  # noqa: PLR0913 - the options of a run, by name
@@ -67,6 +67,7 @@ class Engine:
         since: Since | None = None,
         piece: int = FIRST_PIECE,
         kept_snapshots: int = 2,
+        waits: bool = False,
     ) -> None:
         self._scheduler = Scheduler(tame_collector=tame_collector)
         program = compiled.plan
@@ -92,6 +93,7 @@ class Engine:
             piece,
             (lambda: None) if calls is None else calls.sync,
             kept_snapshots,
+            waits,
         )
         self._answers = serve
         self._responders = Responders(self.job, calls, self._tables.watermark)

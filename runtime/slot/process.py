@@ -124,6 +124,7 @@ class _Process:
             changed=lambda: self.events.put("changed"),
             since=None if job is None else job.since,
             kept_snapshots=settings.keep.snapshots,
+            waits=not options.no_wait,
         )
         engine.start()
         self._engine = engine
@@ -290,6 +291,7 @@ def _arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--base", type=Path, default=Path.cwd(), help="directory that relative paths start from")
     parser.add_argument("--form", choices=("auto", "rows", "columns"), default="auto", help="form of the operators")
     parser.add_argument("--linger", action="store_true", help="stay when all inputs are read")
+    parser.add_argument("--no-wait", action="store_true", help="let calls fail that find no room")
     return parser.parse_args(words)
 
 

@@ -17,6 +17,7 @@ from ghcm.runtime.logs import log_end
 from ghcm.runtime.pubsub.cache import Delivery, MessageCache
 from ghcm.runtime.pubsub.connections import Connections, topic_of
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, SinkVersion, State, failure, now_us
+from ghcm.runtime.retry import NO_ROOM, ROOM_US
 from ghcm.runtime.spark.failure import spark_failure
 from ghcm.runtime.spark.programs import Job
 from ghcm.runtime.spark.progress import Progress
@@ -29,10 +30,6 @@ if TYPE_CHECKING:
 
 
 log = logging.getLogger("ghcm.spark")
-
-_NO_ROOM = "GHCM-731"
-_ROOM_US = 5_000_000
-"""How long a call waits for room before it is tried again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +114,11 @@ class Execution:
     def _finds_no_room(self, outcome: Feedback) -> bool:
         """Whether it waits for room, which is no attempt that has failed."""
         error = outcome.error
-        if error is None or error.code != _NO_ROOM or not self.services.waits:
+        if error is None or error.code != NO_ROOM or not self.services.waits:
             return False
         reason = f"{error.message}. It goes on when there is room again."
         log.warning('call "%s" waits: %s', self.instruction.id, reason)
-        self.later = self.services.calls.keep(self.instruction.id, reason, now_us() + _ROOM_US)
+        self.later = self.services.calls.keep(self.instruction.id, reason, now_us() + ROOM_US)
         return self.later
 
     def waits(self) -> bool:

@@ -1,8 +1,10 @@
-"""A daemon whose disk is full: calls are refused with the reason, jobs wait, and all goes on when there is room again.
+"""A daemon whose disk is full: calls are refused with the reason, jobs and calls at hand wait, and all goes on when
+there is room again.
 
 That a process finds no room is a limit of the system's on its files (`RLIMIT_FSIZE`), which is taken away again.
 """
 
+import json
 import resource
 from pathlib import Path
 from typing import Any
@@ -57,6 +59,48 @@ def test_what_finds_no_room_waits_for_it(tmp_path: Path) -> None:
         answer = daemon.post(CALL, {"digit": 3})
         assert answer.json.get("data") == [{"key": 3, "value": ROWS // 10}], answer.text
         assert daemon.job(job)["state"] == "running"
+
+
+KEYS = 60_000
+COPYING = f"""\
+program copying
+
+sink copies = files("out/copies", format = json, mode = append)
+
+stream feed {{
+  numbers = generate(rows = {KEYS})
+  seen = numbers.map_to_pair(n => (n.number, 1)).reduce_by_key((a, b) => a + b)
+}}
+
+responsive stream copy() {{ feed.seen.read().to(copies) }}
+"""
+
+
+@pytest.mark.timeout(300)
+def test_a_call_of_a_stream_unit_whose_sink_finds_no_room_waits_for_it(tmp_path: Path) -> None:
+    (tmp_path / "copying.istream").write_text(COPYING)
+    with running(tmp_path) as daemon:
+        job = daemon.submit("copying.istream")
+        until(lambda: daemon.job(job)["inputs_done"], "the table")
+        engine = psutil.Process(daemon.pid(job))
+        largest = max(path.stat().st_size for path in daemon.state.path.rglob("*") if path.is_file())
+        limit([engine], largest + 200_000, daemon)  # the store has room, and what the call writes has none
+
+        accepted = daemon.post("/programs/copying/units/copy/calls", {}, Idempotency_Key="it")
+        assert accepted.status == 202, accepted.text
+
+        def why() -> str:
+            found = daemon.get("/programs/copying/units/copy/calls").json
+            assert all(call["state"] in ("accepted", "running") for call in found), (found, daemon.log(job))
+            return next((call["detail"] for call in found if call["state"] == "accepted" and call.get("detail")), "")
+
+        until(why, "the call to wait" + daemon.log(job))
+        limit([engine], resource.RLIM_INFINITY, daemon)
+        answer = daemon.post("/programs/copying/units/copy/calls?wait=60", {}, Idempotency_Key="it")
+        assert (answer.json["state"], answer.json["rows"]) == ("done", KEYS), answer.text
+        assert daemon.pid(job) == engine.pid
+        lines = [line for file in (tmp_path / "out/copies").glob("*.json*") for line in file.read_text().splitlines()]
+        assert sorted(json.loads(line)["key"] for line in lines) == list(range(KEYS))
 
 
 def limit(processes: list[psutil.Process], size: int, daemon: Running) -> None:

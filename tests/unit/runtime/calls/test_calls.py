@@ -62,7 +62,7 @@ def serving(rows: int | None = 5) -> Program:
 
 
 @contextmanager
-def started(program: Program, base: Path) -> Iterator[tuple[Engine, Connections]]:
+def started(program: Program, base: Path, *, waits: bool = True) -> Iterator[tuple[Engine, Connections]]:
     connections = connected(base)
     store = open_store(base / "jobs.sqlite", lambda _program, _unit: Retry(initial_interval=0.2))
     running = Engine(
@@ -73,6 +73,7 @@ def started(program: Program, base: Path) -> Iterator[tuple[Engine, Connections]
         serve=True,
         calls=store.calls,
         commit_s=0.05,
+        waits=waits,
     )
     try:
         with running:

@@ -1,23 +1,31 @@
-"""Units that a growing program has no more, while calls of theirs are at hand."""
+"""Calls at hand of units that a growing program has no more, and calls that find no room."""
 
 from __future__ import annotations
 
+import errno
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
+from typing import cast
 
 import pytest
 
+from ghcm.runtime.calls import responder
 from ghcm.runtime.jobs.calls import CallStore
+from ghcm.runtime.jobs.store import open_store
 from ghcm.runtime.pubsub.cache import MessageCache, cache_topic
-from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State
+from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State, now_us
+from ghcm.runtime.sinks.sink import latest_version
+from ghcm.runtime.sinks.table_sink import TableWriter
 from ghcm.runtime.slot.engine import Engine
-from tests.unit.runtime.calls.test_calls import serving, started
-from tests.unit.runtime.small_operators import Compiled
+from ghcm.spg.connectors import Mode
+from tests.system.running import until
+from tests.unit.runtime.calls.test_calls import ask, serving, started
+from tests.unit.runtime.small_operators import Compiled, rows_of
 
 WITHOUT = replace(serving(), units=tuple(unit for unit in serving().units if unit.name != "ask"))
 
@@ -65,3 +73,109 @@ def test_nothing_is_left_of_units_that_are_gone_when_the_engine_is_closed(
         for thread in mine:
             thread.join(30)
         assert not [thread.name for thread in mine if thread.is_alive()]
+
+
+class Disk:
+    """A disk under all tables that is full until `free` is called; `refused` counts what found no room."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *phases: str) -> None:
+        self.refused = 0
+        self._full = True
+        for phase in phases:
+            monkeypatch.setattr(TableWriter, phase, self._refusing(getattr(TableWriter, phase)))
+
+    def free(self) -> None:
+        self._full = False
+
+    def _refusing(self, method: Callable[..., object]) -> Callable[..., object]:
+        def refusing(*given: object) -> object:
+            if self._full:
+                self.refused += 1
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return method(*given)
+
+        return refusing
+
+
+def waiting(base: Path, id: str) -> str:
+    """What a call waits for, once it does."""
+    store = open_store(base / "jobs.sqlite")
+    try:
+        found = ""
+
+        def waits() -> str:
+            nonlocal found
+            call = store.calls.get(id)
+            assert call is None or not call.final, call
+            found = "" if call is None else call.waits_for
+            return found
+
+        until(waits, "the call to wait")
+        return found
+    finally:
+        store.close()
+
+
+@pytest.mark.parametrize("phase", ["write", "prepare", "commit"])
+def test_a_call_whose_sink_finds_no_room_waits_and_is_done_when_there_is_some(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, phase: str
+) -> None:
+    monkeypatch.setattr(responder, "ROOM_US", 100_000)
+    program = serving()
+    with started(program, tmp_path) as (running, connections):
+        disk = Disk(monkeypatch, phase)
+        with ThreadPoolExecutor(1) as threads:
+            asked = threads.submit(ask, connections, "keep", id="the-call")
+            assert "No space left on device. It goes on when there is room again." in waiting(tmp_path, "the-call")
+            assert ask(connections, "ask").state is State.DONE
+            until(lambda: disk.refused > 2, "the call to be tried again")
+            disk.free()
+            answer = asked.result(60)
+        assert (answer.state, answer.rows) == (State.DONE, 5), answer
+
+        def counted() -> dict[str, object]:
+            return cast("dict[str, dict[str, object]]", running.status()["units"])["keep"]
+
+        until(lambda: counted()["answered"], "the call to be counted")
+        assert (counted()["answered"], counted()["failed"]) == (1, 0)
+    assert len(rows_of(program, "copies", tmp_path)) == 5
+
+
+def test_a_call_that_waits_for_room_expires_at_its_deadline_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with started(serving(), tmp_path) as (_, connections), ThreadPoolExecutor(1) as threads:
+        Disk(monkeypatch, "write")
+        deadline = now_us() + 300_000_000
+        asked = threads.submit(ask, connections, "keep", id="late", deadline=deadline)
+        waiting(tmp_path, "late")
+        store = open_store(tmp_path / "jobs.sqlite")
+        store.calls.expire_overdue(deadline)
+        store.close()
+        answer = asked.result(60)
+        assert answer.state is State.EXPIRED
+        assert answer.error is not None and "No space left on device" in answer.error.detail, answer
+
+
+def test_a_call_fails_that_finds_no_room_where_nothing_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with started(serving(), tmp_path, waits=False) as (_, connections):
+        Disk(monkeypatch, "write")
+        answer = ask(connections, "keep")
+        assert answer.error is not None and answer.error.code == "GHCM-731", answer
+
+
+def test_calls_in_order_wait_behind_one_that_finds_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(responder, "ROOM_US", 100_000)
+    program = serving()
+    program = replace(program, sinks=(replace(program.sinks[0], mode=Mode.REPLACE),))
+    with started(program, tmp_path) as (_, connections):
+        disk = Disk(monkeypatch, "commit")
+        with ThreadPoolExecutor(2) as threads:
+            first = threads.submit(ask, connections, "keep", id="first")
+            waiting(tmp_path, "first")
+            second = threads.submit(ask, connections, "keep", id="second")
+            until(lambda: disk.refused > 2, "the first to be tried again")
+            assert not second.done()
+            disk.free()
+            assert [first.result(60).state, second.result(60).state] == [State.DONE, State.DONE]
+    assert latest_version(program.sinks[0], connections) == "second"
