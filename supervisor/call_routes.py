@@ -100,7 +100,8 @@ class Calls:
         await self.service.sync()
         rows = None
         if wait is not None and call.final and (known := self.catalogue.programs.get(call.program)) is not None:
-            rows = await call_rows.result(known, call, self.connections(call.program), _ROWS_WITH_ANSWER)
+            replies, connections = self.service.store.replies, self.connections(call.program)
+            rows = await call_rows.result(known, call, replies, connections, _ROWS_WITH_ANSWER)
         document = documents.call(call, rows)
         return JSONResponse(document, 200 if call.final else 202, {"Location": document["links"]["self"]})
 
@@ -223,7 +224,14 @@ def add_rows(app: FastAPI, calls: Calls) -> None:
         call = await calls.found(program, unit, id)
         known, connections = calls.catalogue.any_program(program), calls.connections(program)
         rows = await asyncio.to_thread(
-            call_rows.rows_of, known, call, connections, sink=sink, limit=limit, offset=offset
+            call_rows.rows_of,
+            known,
+            call,
+            calls.service.store.replies,
+            connections,
+            sink=sink,
+            limit=limit,
+            offset=offset,
         )
         headers = {"X-Total-Count": str(rows.total)}
         if call_rows.wants_csv(request, format):
@@ -249,7 +257,8 @@ def add_charts(app: FastAPI, calls: Calls, renderer: ChartRenderer) -> None:
     ) -> Response:
         call = await calls.found(program, unit, id)
         known, connections = calls.catalogue.any_program(program), calls.connections(program)
-        found = await asyncio.to_thread(call_rows.snapshot_of, known, call, connections, sink)
+        replies = calls.service.store.replies
+        found = await asyncio.to_thread(call_rows.snapshot_of, known, call, replies, connections, sink)
         return await chart_routes.picture(
             renderer, request, replace(words, title=words.title or unit), chosen, form, found
         )

@@ -16,9 +16,10 @@ from fastapi.responses import PlainTextResponse
 from ghcm.errors import listed, suggest
 from ghcm.runtime.data.columns import columns_of as frame_of
 from ghcm.runtime.jobs.calls import Call, CallState
+from ghcm.runtime.jobs.replies import ReplyStore
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.backend import SinkSnapshot
-from ghcm.runtime.sinks.reply import fetch_reply, load_reply
+from ghcm.runtime.sinks.reply import fetch_reply, load_reply, reply_rows
 from ghcm.runtime.sinks.sink import rows_of_call
 from ghcm.spg.connectors import unreadable
 from ghcm.spg.graph import Unit
@@ -48,13 +49,20 @@ class Rows:
 
 
 def rows_of(
-    known: KnownProgram, call: Call, connections: Connections, *, sink: str | None, limit: int, offset: int
+    known: KnownProgram,
+    call: Call,
+    replies: ReplyStore,
+    connections: Connections,
+    *,
+    sink: str | None,
+    limit: int,
+    offset: int,
 ) -> Rows:
     """Rows `offset` to `offset + limit` of a call. Problem 409 while it has none, 404 if it never will. Blocks."""
     _finished(call)
     unit = known.program.unit(call.unit)
     if sink is None and (element := _reply(unit)) is not None:
-        rows = _kept(call, load_reply(connections, call.id))
+        rows = _kept(call, replies.find(call.id, call.ended) or load_reply(connections, call.id))
         return Rows(element.names, rows[offset : offset + limit], len(rows), None)
     stored = known.program.sink(_sink(unit, call, sink))
     if why := unreadable(stored.connector):
@@ -66,9 +74,11 @@ def rows_of(
     return Rows(columns.names, [to_json(tuple(row), columns) for row in page.rows], page.total, stored.name)
 
 
-def snapshot_of(known: KnownProgram, call: Call, connections: Connections, sink: str | None) -> SinkSnapshot:
+def snapshot_of(
+    known: KnownProgram, call: Call, replies: ReplyStore, connections: Connections, sink: str | None
+) -> SinkSnapshot:
     """The rows of a call as a snapshot of a sink, as far as one keeps them. Problems as of `rows_of`. Blocks."""
-    found = rows_of(known, call, connections, sink=sink, limit=MOST_ROWS, offset=0)
+    found = rows_of(known, call, replies, connections, sink=sink, limit=MOST_ROWS, offset=0)
     unit = known.program.unit(call.unit)
     element = _reply(unit) if found.sink is None else known.program.sink(found.sink).columns
     assert element is not None
@@ -78,11 +88,13 @@ def snapshot_of(known: KnownProgram, call: Call, connections: Connections, sink:
     return SinkSnapshot(element, frame, call.id, call.feedback.as_of, found.total)
 
 
-async def result(known: KnownProgram, call: Call, connections: Connections, limit: int) -> list[Json] | None:
+async def result(
+    known: KnownProgram, call: Call, replies: ReplyStore, connections: Connections, limit: int
+) -> list[Json] | None:
     """The reply of a call that is done, for who has waited for it; None where it has none or it is long."""
     if call.state is not CallState.DONE or _reply(known.program.unit(call.unit)) is None:
         return None
-    rows = _kept(call, await fetch_reply(connections, call.id))
+    rows = _kept(call, replies.find(call.id, call.ended) or await fetch_reply(connections, call.id))
     return rows if len(rows) <= limit else None
 
 
@@ -148,8 +160,8 @@ def _sink(unit: Unit, call: Call, wanted: str | None) -> str:
     raise Problem(400, "GHCM-328", message, hint=f"add ?sink={written[0]} to the path.")
 
 
-def _kept(call: Call, rows: list[Json] | None) -> list[Json]:
-    if rows is None:
+def _kept(call: Call, text: str | None) -> list[Json]:
+    if text is None:
         detail, hint = ("[keep] answers says how long replies stay.", "call again, or have the unit write to a sink.")
         raise Problem(404, "GHCM-329", f'the reply of call "{call.id}" is gone', detail=detail, hint=hint)
-    return rows
+    return reply_rows(text)

@@ -23,13 +23,14 @@ from ghcm.runtime.engine.scheduler import Timer
 from ghcm.runtime.engine.services import Services, plain
 from ghcm.runtime.engine.unit_failure import unit_failure
 from ghcm.runtime.jobs.calls import CallStore
+from ghcm.runtime.jobs.replies import LARGEST
 from ghcm.runtime.logs import log_end
 from ghcm.runtime.pubsub.cache import Delivery, MessageCache
 from ghcm.runtime.pubsub.connections import topic_of
 from ghcm.runtime.pubsub.envelope import Failed, Feedback, State, failure, now_us
 from ghcm.runtime.retry import NO_ROOM, ROOM_US
 from ghcm.runtime.sinks.dead_letters import DeadLetterWriter
-from ghcm.runtime.sinks.reply import store_reply
+from ghcm.runtime.sinks.reply import reply_text, store_reply
 from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Unit
 
@@ -255,14 +256,16 @@ class Responder:
     # --- the answering thread ----------------------------------------------------------------------------------------
 
     def _store(self, delivery: Delivery, outcome: Outcome) -> Feedback:
-        instruction = delivery.instruction
+        instruction, reply = delivery.instruction, None
         if outcome.error is None and outcome.reply is not None:
-            store_reply(self._services.connections, instruction.id, outcome.rows, outcome.reply.schema)
-            self._services.connections.sync()
+            reply = reply_text(outcome.rows, outcome.reply.schema)
+            if self._calls is None or len(reply) > LARGEST:
+                store_reply(self._services.connections, instruction.id, reply)
+                reply = None
         feedback = _feedback(instruction.id, outcome)
         hold(self._services.connections.fence)
         if self._calls is not None:
-            feedback = self._calls.finish(instruction.id, feedback)
+            feedback = self._calls.finish(instruction.id, feedback, reply)
         delivery.acknowledge(feedback)
         log_end(_log, instruction, feedback.state)
         return feedback

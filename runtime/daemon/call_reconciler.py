@@ -42,8 +42,7 @@ class Settled:
 class CallReconciler:
     """`programs` gives the programs that have a job; `present` one of them as it is at this moment, None while it
     changes, from any thread; `timeout` is the seconds that a call without a deadline has, `kept` those that
-    answered ones stay. Blocking work happens in one
-    thread of its own.
+    answered ones stay, and `answers` the rows of their replies. Blocking work happens in one thread of its own.
     """
 
     store: Store
@@ -52,6 +51,7 @@ class CallReconciler:
     present: Callable[[str], Program | None]
     timeout: float
     kept: float = 24 * 3600.0
+    answers: float = 600.0
     _sweeps: int = 0
     _sent_again: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict[tuple[str, str], tuple[str, int]])
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "ghcm-calls"))
@@ -80,8 +80,7 @@ class CallReconciler:
                     died, self._died = self._died, False
                     await loop.run_in_executor(self._thread, self._send_unanswered, list(self.programs()), died)
                 if loop.time() >= forget:
-                    before = now_us() - int(self.kept * 1e6)
-                    gone = await loop.run_in_executor(self._thread, self.store.calls.forget, before)
+                    gone = await loop.run_in_executor(self._thread, self._forget)
                     forget = loop.time() + (0 if gone == FORGOTTEN_AT_ONCE else _FORGET_SECONDS)
             except GhcmError as error:  # the cache or the store is away; what was not done is done in the next round
                 log.warning("calls are not looked after just now: %s", error)
@@ -149,6 +148,11 @@ class CallReconciler:
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    def _forget(self) -> int:
+        now = now_us()
+        self.store.replies.forget(now - int(self.answers * 1e6))
+        return self.store.calls.forget(now - int(self.kept * 1e6))
 
     def _open(self, program: str, units: Collection[str] | None = None) -> list[Call]:
         return [call for call in self.store.calls.unanswered(program) if units is None or call.unit in units]

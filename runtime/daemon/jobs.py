@@ -66,7 +66,7 @@ class Jobs:
         private, state = self.settings.embedded, self.state
         redis = embedded_url(state.redis) if private else self.settings.redis
         connections = Connections(Path.cwd(), redis, self.settings.kafka, self.settings.patience)
-        times = self.settings.call_timeout, self.settings.keep.calls
+        times = self.settings.call_timeout, self.settings.keep.calls, self.settings.keep.answers
         self.calls = CallReconciler(self.store, connections, self.programs, self.present, *times)
         lost, broken = self.calls.send_again, self.spark_is_broken
         self.processes = Processes(

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.database import Database
+from ghcm.runtime.jobs.replies import keep_reply
 from ghcm.runtime.pubsub import envelope
 from ghcm.runtime.pubsub.envelope import Failed, Feedback, Instruction, State, decode_instruction, encode, now_us
 from ghcm.runtime.retry import Retry
@@ -234,12 +235,14 @@ class CallStore:
         statement = "UPDATE calls SET feedback = ? WHERE id = ? AND final = 0"
         return self._database.change(statement, _text(feedback), id) == 1
 
-    def finish(self, id: str, feedback: Feedback) -> Feedback:
-        """Give the call its final answer, unless it has one; the answer that holds. GhcmError if unknown."""
+    def finish(self, id: str, feedback: Feedback, reply: str | None = None) -> Feedback:
+        """Give the call its final answer, unless it has one, with the rows of its `reply` if they are to be kept here;
+        the answer that holds. GhcmError if unknown.
+        """
         if not feedback.final or feedback.id != id:
             raise ValueError(f"no final feedback of call {id}: {feedback}")
         with self._database.transaction() as connection:
-            _finish(connection, feedback)
+            _finish(connection, feedback, reply)
             row = connection.execute("SELECT feedback FROM calls WHERE id = ?", (id,)).fetchone()
         if row is None:
             raise GhcmError(f'there is no call "{id}"', code="GHCM-323", hint="list the calls to see their ids")
@@ -282,16 +285,9 @@ class CallStore:
     def expire_overdue(self, now: int | None = None) -> list[Call]:
         """End all calls whose deadline has passed; the calls that were ended, so that their feedback can be sent."""
         moment = now_us() if now is None else now
-        rows = self._database.rows("SELECT id FROM calls WHERE final = 0 AND deadline <= ?", moment)
-        ended: list[Call] = []
-        for row in rows:
-            if (found := self.get(row["id"])) is None:
-                continue
-            answer = self.finish(found.id, _expired(found))
-            call = self.get(found.id)
-            if call is not None and answer.state is State.EXPIRED:
-                ended.append(call)
-        return ended
+        found = map(_call, self._database.rows("SELECT * FROM calls WHERE final = 0 AND deadline <= ?", moment))
+        ended = [call.id for call in found if self.finish(call.id, _expired(call)).state is State.EXPIRED]
+        return [call for call in map(self.get, ended) if call is not None]
 
     def unanswered(self, program: str | None = None) -> list[Call]:
         """Calls without an answer, oldest first, to be sent again after a crash of the cache."""
@@ -358,12 +354,15 @@ def _attempt(deaths: int, most: int | None) -> str:
     return f"attempt {deaths + 1}" + (f" of {most}" if most is not None else "")
 
 
-def _finish(connection: sqlite3.Connection, feedback: Feedback) -> None:
+def _finish(connection: sqlite3.Connection, feedback: Feedback, reply: str | None = None) -> None:
     """The only statement that gives a call its final answer."""
-    connection.execute(
+    ended = now_us()
+    changed = connection.execute(
         "UPDATE calls SET state = ?, final = 1, feedback = ?, ended = ? WHERE id = ? AND final = 0",
-        (feedback.state.value, _text(feedback), now_us(), feedback.id),
+        (feedback.state.value, _text(feedback), ended, feedback.id),
     )
+    if changed.rowcount and reply is not None:
+        keep_reply(connection, feedback.id, ended, reply)
 
 
 def _text(feedback: Feedback) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ghcm.errors import GhcmError
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 BUSY_SECONDS = 30.0
 LOG_BYTES = 16 << 20
 """How large the log may grow before it is begun anew. Seldom, because the first commit of a log waits for the disk: it
@@ -59,6 +59,12 @@ CREATE INDEX calls_by_unit ON calls (program, unit, accepted);
 CREATE INDEX calls_open ON calls (deadline) WHERE final = 0;
 CREATE INDEX calls_ended ON calls (ended) WHERE final = 1;
 CREATE INDEX calls_open_of ON calls (publisher) WHERE final = 0;
+CREATE TABLE replies (
+  ended INTEGER NOT NULL,
+  call TEXT NOT NULL,
+  rows TEXT NOT NULL,
+  PRIMARY KEY (ended, call)
+) STRICT, WITHOUT ROWID;
 """
 
 STEPS = {
@@ -79,6 +85,14 @@ ALTER TABLE calls ADD COLUMN next_attempt INTEGER;
     5: """
 ALTER TABLE calls ADD COLUMN publisher TEXT NOT NULL DEFAULT '';
 CREATE INDEX calls_open_of ON calls (publisher) WHERE final = 0;
+""",
+    6: """
+CREATE TABLE replies (
+  ended INTEGER NOT NULL,
+  call TEXT NOT NULL,
+  rows TEXT NOT NULL,
+  PRIMARY KEY (ended, call)
+) STRICT, WITHOUT ROWID;
 """,
 }
 """What brings a file of each earlier schema to the next."""

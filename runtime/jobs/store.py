@@ -15,6 +15,7 @@ from pathlib import Path
 from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.calls import CallStore, RetryOf
 from ghcm.runtime.jobs.database import BUSY_SECONDS, Database
+from ghcm.runtime.jobs.replies import ReplyStore
 from ghcm.runtime.pubsub.envelope import now_us
 
 
@@ -153,6 +154,7 @@ class Store:
 
     jobs: JobStore
     calls: CallStore
+    replies: ReplyStore
     database: Database
 
     def sync(self) -> None:
@@ -169,4 +171,4 @@ def open_store(path: Path, retry: RetryOf | None = None, *, busy: float = BUSY_S
     the file is damaged or of a newer GHCM.
     """
     database = Database(path, busy)
-    return Store(JobStore(database), CallStore(database, retry), database)
+    return Store(JobStore(database), CallStore(database, retry), ReplyStore(database), database)

@@ -1,5 +1,5 @@
-"""Replies: the rows of a call that answers directly, kept under the call's id for as long as `[keep] answers` says.
-Feedback carries only how many there are.
+"""Replies: the rows of a call that answers directly, kept for as long as `[keep] answers` says: in the store beside the
+answer where they are few (`ghcm.runtime.jobs.replies`), else in Redis. Feedback carries only how many there are.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from ghcm.values import Json, compact, writer
 
 
 def reply_key(call: str) -> str:
-    """Where the reply of a call is.
+    """Where the reply of a call is in Redis.
 
     >>> reply_key("7f")
     'ghcm:reply:7f'
@@ -24,26 +24,40 @@ def reply_key(call: str) -> str:
     return f"ghcm:reply:{call}"
 
 
-def store_reply(connections: Connections, call: str, rows: Sequence[Row], columns: Struct) -> int:
-    """Keep the rows as a JSON array; how many. To be done before the final feedback is sent."""
+def reply_text(rows: Sequence[Row], columns: Struct) -> str:
+    """The rows as a JSON array.
+
+    >>> from ghcm.types import Field, Int
+    >>> reply_text([(1,), (2,)], Struct((Field("n", Int()),)))
+    '[{"n":1},{"n":2}]'
+    """
     to_json = writer(columns)
-    text = compact([to_json(row) for row in rows])
+    return compact([to_json(row) for row in rows])
+
+
+def reply_rows(text: str) -> list[Json]:
+    """The rows of such a text in their JSON form."""
+    return cast("list[Json]", json.loads(text))
+
+
+def store_reply(connections: Connections, call: str, text: str) -> None:
+    """Keep the rows in Redis. To be done before the final feedback is sent."""
     connections.run(lambda client: client.set(reply_key(call), text, px=round(connections.kept_s * 1000)))
-    return len(rows)
+    connections.sync()
 
 
-def load_reply(connections: Connections, call: str) -> list[Json] | None:
-    """The rows in their JSON form, or None where there is no reply (any more)."""
-    return _rows(connections.run(lambda client: client.get(reply_key(call))))
+def load_reply(connections: Connections, call: str) -> str | None:
+    """The rows that are in Redis, or None where there are none (any more)."""
+    return _text(connections.run(lambda client: client.get(reply_key(call))))
 
 
-async def fetch_reply(connections: Connections, call: str) -> list[Json] | None:
+async def fetch_reply(connections: Connections, call: str) -> str | None:
     """As `load_reply`, for an event loop."""
     try:
-        return _rows(await connections.async_redis().get(reply_key(call)))
+        return _text(await connections.async_redis().get(reply_key(call)))
     except redis.RedisError:
         return await asyncio.to_thread(load_reply, connections, call)  # which bears a restart of the server
 
 
-def _rows(found: object) -> list[Json] | None:
-    return None if found is None else cast("list[Json]", json.loads(cast("str", found)))
+def _text(found: object) -> str | None:
+    return None if found is None else cast("bytes", found).decode()

@@ -11,18 +11,19 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from ghcm.driver import build
 from ghcm.runtime.bundle import Bundle
+from ghcm.runtime.jobs.store import open_store
 from ghcm.runtime.pubsub.cache import cache_topic
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.embedded import find_redis_server
 from ghcm.runtime.pubsub.envelope import Instruction, State, new_id
 from ghcm.runtime.settings import REDIS
-from ghcm.runtime.sinks.reply import load_reply
 from ghcm.runtime.sinks.sink import read
 from tests.campaigns import times
 from tests.redis_server import RedisServer, await_redis
@@ -122,7 +123,11 @@ def test_reports_calls_and_a_stop(tmp_path: Path, redis_server: RedisServer) -> 
     cache.send(Instruction(id, "counting", "how_often", {"word": "cat"}, reply=f"test:reply:{id}"))
     (placed,) = cache.feedback(f"test:reply:{id}", timeout=30)
     assert placed.feedback.state is State.DONE
-    assert load_reply(connections, id) == [{"key": "cat", "value": expected["cat"]}]
+    with closing(open_store(tmp_path / "state" / "jobs.sqlite")) as store:
+        call = store.calls.get(id)
+        assert call is not None
+        text = store.replies.find(id, call.ended)
+        assert json.loads(text or "") == [{"key": "cat", "value": expected["cat"]}]
     assert process.stdin is not None
     process.stdin.write('{"op": "status"}\nnonsense\n')
     process.stdin.flush()

@@ -49,7 +49,7 @@ class Noted:
     def started(self, instruction: Instruction, executor: str) -> tuple[Start, Call]:
         raise AssertionError(instruction)
 
-    def finish(self, id: str, feedback: Feedback) -> Feedback:
+    def finish(self, id: str, feedback: Feedback, reply: str | None = None) -> Feedback:
         raise AssertionError(id)
 
     def first_open(self, program: str, units: Collection[str]) -> str | None:

@@ -19,7 +19,7 @@ from ghcm.runtime.pubsub.envelope import LIMIT, Feedback, Instruction, State, en
 from ghcm.runtime.pubsub.redis_cache import AsyncRedisCache, RedisCache
 from ghcm.runtime.sinks.keyed import KeyedForm
 from ghcm.runtime.sinks.redis_sink import RedisWriter
-from ghcm.runtime.sinks.reply import load_reply, store_reply
+from ghcm.runtime.sinks.reply import load_reply, reply_text, store_reply
 from ghcm.spg.connectors import Mode
 from ghcm.types import Field, String, Struct
 from tests.system.private_redis import PrivateRedis
@@ -145,7 +145,7 @@ def test_instructions_on_the_wire_hold_no_data(redis_server: Server, tmp_path: P
         cache.send(Instruction("c1", "p", "u", {"n": 1}, f"{place}-fb", versions={"words": "v1"}))
         delivery = cache.receive("u", 30)
         assert delivery is not None
-        assert store_reply(connections, "c1", [("DATA-IN-A-REPLY",)], columns) == 1
+        store_reply(connections, "c1", reply_text([("DATA-IN-A-REPLY",)], columns))
         delivery.acknowledge(Feedback("c1", State.DONE, rows=1))
         cache.close()
         connections.redis().echo("THE END")
@@ -159,7 +159,7 @@ def test_instructions_on_the_wire_hold_no_data(redis_server: Server, tmp_path: P
     assert not any("DATA" in command for command in envelopes)
     assert all(len(command) < LIMIT for command in envelopes)
     assert any(command.startswith("HSET") and "DATA-IN-A-SINK" in command for command in seen)
-    assert load_reply(connections, "c1") == [{"word": "DATA-IN-A-REPLY"}]
+    assert load_reply(connections, "c1") == '[{"word":"DATA-IN-A-REPLY"}]'
     connections.close()
 
 

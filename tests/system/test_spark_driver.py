@@ -55,7 +55,7 @@ def test_a_reply_is_kept_under_the_call(world: World) -> None:
     call = world.send("shops", name="a")
     done = world.answer(call)
     assert (done.state, done.rows) == (State.DONE, 2)
-    assert load_reply(world.connections, call) == [{"shop": "a", "amount": 3}, {"shop": "a", "amount": 4}]
+    assert load_reply(world.connections, call) == '[{"shop":"a","amount":3},{"shop":"a","amount":4}]'
 
 
 def test_a_repeated_id_is_answered_with_the_first_result(world: World) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
@@ -19,7 +19,6 @@ from ghcm.runtime.pubsub.cache import START, MessageCache, cache_topic
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State, new_id, now_us
 from ghcm.runtime.retry import Retry
-from ghcm.runtime.sinks.reply import load_reply
 from ghcm.runtime.slot.engine import Engine
 from ghcm.spg.connectors import Files, Format, Generate
 from ghcm.spg.graph import Parameter, Program
@@ -111,7 +110,8 @@ def test_a_call_is_answered_from_the_table(tmp_path: Path) -> None:
         answer = ask(connections, "ask")
         assert (answer.state, answer.rows) == (State.DONE, 5)
         assert answer.as_of is not None
-        assert load_reply(connections, answer.id) == [{"key": n, "value": 1} for n in range(5)]
+        with closing(open_store(tmp_path / "jobs.sqlite")) as store:
+            assert '"key":4,"value":1}]' in store.database.rows("SELECT rows FROM replies")[0]["rows"]
 
 
 def test_the_same_call_again_has_the_same_answer(tmp_path: Path) -> None:
@@ -218,11 +218,11 @@ class Held:
             assert self.may_begin.wait(30)
         return found
 
-    def finish(self, id: str, feedback: Feedback) -> Feedback:
+    def finish(self, id: str, feedback: Feedback, reply: str | None = None) -> Feedback:
         if id == self.ends:
             self.ending.set()
             assert self.may_end.wait(30)
-        return self.calls.finish(id, feedback)
+        return self.calls.finish(id, feedback, reply)
 
     def first_open(self, program: str, units: Collection[str]) -> str | None:
         return self.calls.first_open(program, units)
@@ -388,11 +388,11 @@ def test_a_call_whose_answer_could_not_be_stored_begins_once_more(
 ) -> None:
     finish, failures = CallStore.finish, [2]  # its answer, and then that this could not be stored
 
-    def full(self: CallStore, id: str, feedback: Feedback) -> Feedback:
+    def full(self: CallStore, id: str, feedback: Feedback, reply: str | None) -> Feedback:
         if failures[0]:
             failures[0] -= 1
             raise GhcmError("the disk is full", code="GHCM-740")
-        return finish(self, id, feedback)
+        return finish(self, id, feedback, reply)
 
     monkeypatch.setattr(CallStore, "finish", full)
     with started(serving(), tmp_path) as (_, connections):

@@ -35,10 +35,10 @@ def retiring(base: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Engi
     """An engine that has no unit "ask" any more, whose one call may be answered when the event says so."""
     finish, answering, may_answer = CallStore.finish, Event(), Event()
 
-    def slow(self: CallStore, id: str, feedback: Feedback) -> Feedback:
+    def slow(self: CallStore, id: str, feedback: Feedback, reply: str | None) -> Feedback:
         answering.set()
         assert may_answer.wait(30)
-        return finish(self, id, feedback)
+        return finish(self, id, feedback, reply)
 
     monkeypatch.setattr(CallStore, "finish", slow)
     with started(serving(), base) as (running, connections):

@@ -352,6 +352,7 @@ def test_a_file_of_an_earlier_ghcm_is_brought_up_to_date(tmp_path: Path) -> None
     store.calls.accept(CALL)
     with store.database.transaction() as connection:
         connection.execute("DROP INDEX calls_open_of")
+        connection.execute("DROP TABLE replies")
         for column in ("deaths", "max_attempts", "next_attempt", "publisher"):
             connection.execute(f"ALTER TABLE calls DROP COLUMN {column}")
         connection.execute("PRAGMA user_version = 3")
