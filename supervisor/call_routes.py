@@ -161,6 +161,7 @@ def add(app: FastAPI, calls: Calls) -> None:
     ) -> list[CallDocument]:
         known = calls.catalogue.any_program(program)
         found, more = await asyncio.to_thread(_page, calls.service.store.calls, program, unit, limit, before)
+        await calls.service.sync()
         if not found and all(each.name != unit for each in known.program.units):
             raise Problem(404, "GHCM-322", f'program "{program}" has no unit "{unit}"')
         if more:
@@ -178,7 +179,6 @@ def _add_one(app: FastAPI, calls: Calls) -> None:
         call = await calls.found(program, unit, id)
         if wait and not call.final:
             call = await calls.service.wait(id, wait)
-        if call.final:
             await calls.service.sync()
         return JSONResponse(documents.call(call))
 

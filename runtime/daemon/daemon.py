@@ -184,6 +184,7 @@ async def answers(daemon: Daemon, op: str, arguments: Document) -> AsyncIterator
                 None if state is None else CallState(str(state)),
                 int(str(arguments.get("limit", 100))),
             )
+            await asyncio.to_thread(daemon.store.sync)
             yield {"calls": [call_document(call) for call in found]}
         case "tables":
             yield await daemon.jobs.look(_text(arguments, "job"), _tables(arguments), _text(arguments, "folder"))

@@ -1,5 +1,6 @@
 """The rows that calls answer with: beside the answer or in Redis, on disk before anybody is told, gone in the end."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -68,3 +69,21 @@ def test_rows_go_before_their_call(shop: Served) -> None:
     shop.store.replies.forget(now_us() + 1)
     assert shop.get(f"{CALLS}/{second.id}/data").status == 404
     assert shop.get(f"{CALLS}/{second.id}").json["state"] == "done"
+
+
+def test_whatever_is_said_of_calls_is_on_disk(shop: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    call, fdatasync, synced = called(shop), os.fdatasync, list[int]()
+
+    def sync(file: int) -> None:
+        synced.append(file)
+        fdatasync(file)
+
+    monkeypatch.setattr("ghcm.runtime.jobs.database.os.fdatasync", sync)
+    for path in (CALLS, f"{CALLS}/{call.id}", f"{CALLS}/{call.id}/data"):
+        synced.clear()
+        assert shop.get(path).status == 200
+        assert len(synced) == 1, path
+    for query in ("", "?wait=30"):
+        synced.clear()
+        assert shop.post(f"{CALLS}{query}", TEA).status in (200, 202)
+        assert len(synced) == 1, query
