@@ -128,14 +128,22 @@ class _Server(uvicorn.Server):
         return made(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)  # type: ignore[call-arg]
 
 
+_FRAMING = 8
+"""Bytes of a body in chunks for each byte that it holds: chunks of one byte take five more."""
+
+
 class _Connection(HttpToolsProtocol):
-    """One connection, with limits of the head of each request and of the time that an answer takes to be fetched."""
+    """One connection, with limits of the head of each request, of what comes with its body and is none, and of the time
+    that an answer takes to be fetched.
+    """
 
     room: ClassVar["_Room"]
     address: str = _ALL
     _head: int = 0
     """Bytes of the head that is being read."""
     _in_head: bool = True
+    _framing: int = 0
+    """Bytes of lengths of chunks, of what stands beside these, and of headers behind the last that may still come."""
     _slow: asyncio.TimerHandle | None = None
     _stuck: asyncio.TimerHandle | None = None
 
@@ -164,8 +172,12 @@ class _Connection(HttpToolsProtocol):
         if self._in_head:
             data, more = data[: most - self._head], data[most - self._head :]
             self._head += len(data)
+        else:
+            self._framing -= len(data)
         super().data_received(data)
-        if more and self._head == most:
+        if not self._in_head and self._framing < 0:
+            self.transport.close()
+        elif more and self._head == most:
             message = f"the head of the request is too large: the limit is {most:,} bytes"
             self._refuse(Problem(431, "GHCM-331", message, hint="send shorter headers, or a shorter address."))
         elif more:
@@ -178,9 +190,19 @@ class _Connection(HttpToolsProtocol):
         self._head = max(self._head, 1)
         super().on_message_begin()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header of the head; those behind a body would come when its request has been looked at."""
+        if self._in_head:
+            super().on_header(name, value)
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of a body."""
+        self._framing += _FRAMING * len(body)
+        super().on_body(body)
+
     def on_headers_complete(self) -> None:
         """Have the request answered, unless too many are."""
-        self._head, self._in_head = 0, False
+        self._head, self._in_head, self._framing = 0, False, self.room.http.header_bytes
         if self._slow is not None:
             self._slow.cancel()
             self._slow = None

@@ -196,6 +196,40 @@ def test_the_rest_of_a_body_that_was_refused_is_not_waited_for(shop: Served) -> 
                 connection.send(b"x")
 
 
+def chunked(shop: Served, *parts: bytes) -> bytes:
+    """What a call is answered whose body comes in these parts, until the server ends the connection or has answered."""
+    head = (
+        f"POST {CALLS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n"
+    )
+    with connect(shop) as connection, suppress(OSError):
+        connection.sendall(f"{head}Connection: close\r\n\r\n".encode())
+        for part in parts:
+            connection.sendall(part)
+        return rest(connection)
+    return b""
+
+
+def test_a_body_in_chunks_of_a_byte_is_taken(shop: Served) -> None:
+    body = b"".join(b"1\r\n%c\r\n" % byte for byte in b'{"item": "tea"}' + b" " * 10_000)
+    assert chunked(shop, body, b"0\r\n\r\n").startswith(b"HTTP/1.1 202 ")
+
+
+@pytest.mark.parametrize(
+    "endless", [b"0\r\n" + b"a: b\r\n" * 100_000, b"0\r\na: " + b"b" * 1_000_000, b"1;" + b"a" * 1_000_000]
+)
+def test_what_comes_without_end_beside_a_body_is_not_taken(shop: Served, endless: bytes) -> None:
+    before = shop.calls()
+    assert chunked(shop, b'f\r\n{"item": "tea"}\r\n', endless, b"\r\n \r\n0\r\n\r\n") == b""
+    assert shop.calls() == before
+
+
+def test_headers_behind_a_body_are_none(tmp_path: Path) -> None:
+    with serving(tmp_path, access={"required": True}) as shop:
+        token = shop.token("call:shop")["Authorization"]
+        late = f"0\r\nAuthorization: {token}\r\n\r\n".encode()
+        assert chunked(shop, b'f\r\n{"item": "tea"}\r\n', late).startswith(b"HTTP/1.1 401 ")
+
+
 def test_who_takes_nothing_of_an_answer_is_not_waited_for(shop: Served) -> None:
     page = len(shop.get("/openapi.json").body)
     asked = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
