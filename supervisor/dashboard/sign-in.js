@@ -5,7 +5,7 @@ const byId = (id) => document.getElementById(id);
 
 function next() { // a place on this server, whoever has made the link to this page
   const wanted = new URL(new URLSearchParams(location.search).get("next") || "/docs", location.origin);
-  return wanted.origin === location.origin ? wanted.pathname + wanted.search : "/docs";
+  return wanted.origin === location.origin ? wanted.href : "/docs"; // whole: a path may look like another's address
 }
 
 async function tell(method, body) {
