@@ -26,6 +26,11 @@ log = logging.getLogger("ghcm.supervisor")
 _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 """Signatures with a private key alone: whoever knows the public one must not be able to make them."""
 
+_KINDS = (None, "JWT", "AT+JWT", "APPLICATION/AT+JWT")
+"""What tokens for servers call themselves, in large letters; those that do not say so are none."""
+_OTHERS = ("at_hash", "c_hash", "events")
+"""Claims of tokens that tell of somebody having signed in or out, which allow nothing."""
+
 _FRESH_SECONDS, _PAUSE_SECONDS, _OLDEST_SECONDS = 300.0, 10.0, 86_400.0
 _FETCH_SECONDS, _LONGEST = 5.0, 1_000_000
 _LEEWAY_SECONDS = 30.0
@@ -46,8 +51,9 @@ class Issuer:
     async def caller(self, text: str) -> Caller | None:
         """Who bears this token; None if it is not valid. GhcmError where the issuer's keys cannot be had."""
         try:
-            key = await self._key(jwt.get_unverified_header(text).get("kid"))
-            if key is None:
+            header = jwt.get_unverified_header(text)
+            key = await self._key(header.get("kid"))
+            if key is None or _kind(header) not in _KINDS:
                 return None
             claims: dict[str, Any] = jwt.decode(
                 text,
@@ -59,6 +65,8 @@ class Issuer:
                 options={"require": ["exp", "iss", "aud", "sub"]},
             )
         except jwt.InvalidTokenError:
+            return None
+        if any(name in claims for name in _OTHERS):
             return None
         said = claims.get(self.settings.claim, "")
         words = said.split() if isinstance(said, str) else said
@@ -97,6 +105,11 @@ class Issuer:
             self._fetched = time.monotonic()
         except (OSError, HTTPException, ValueError, AttributeError, jwt.PyJWTError) as error:
             log.error('the keys of the issuer "%s" cannot be read: %s', self.settings.issuer, error)
+
+
+def _kind(header: dict[str, Any]) -> object:
+    kind = header.get("typ")
+    return kind.upper() if isinstance(kind, str) else kind
 
 
 def issuer_of(settings: Oidc) -> Issuer | None:

@@ -39,11 +39,13 @@ def public(*names: str) -> dict[str, object]:
     return {"keys": [{**key, "kid": name, "alg": name, "use": "sig"} for key, name in zip(keys, names, strict=True)]}
 
 
-def token(algorithm: str = "RS256", *, key: object = None, kid: str | None = "", **claims: object) -> str:
+def token(
+    algorithm: str = "RS256", *, key: object = None, kid: str | None = "", typ: object = "JWT", **claims: object
+) -> str:
     """A token that lets ann call the shop for a minute, unless the claims say otherwise; None leaves one out."""
     said = {"iss": ISSUER, "aud": "ghcm", "sub": "ann", "exp": int(time.time()) + 60, "scope": "openid call:shop"}
     said = {name: value for name, value in {**said, **claims}.items() if value is not None}
-    headers = None if kid is None else {"kid": kid or algorithm}
+    headers = {"typ": typ} if kid is None else {"kid": kid or algorithm, "typ": typ}
     return jwt.encode(said, KEYS[algorithm][0] if key is None else key, algorithm, headers)  # type: ignore[arg-type]
 
 
@@ -130,10 +132,15 @@ def test_what_the_issuer_has_not_said_or_says_no_longer_is_no_token(published: P
         "by a key that is not known": token(kid="other"),
         "unsigned": jwt.encode({"iss": ISSUER, "aud": "ghcm", "sub": "ann", "exp": now + 60}, None, "none"),  # type: ignore[arg-type]
         "signed with what all know": token("HS256", key=b"k" * 64 + pem, kid="RS256"),
+        "of who has signed in": token(at_hash="x"),
+        "of who has signed out": token(events={"http://schemas.openid.net/event/backchannel-logout": {}}),
+        "of another kind": token(typ="logout+jwt"),
+        "of a kind that is none": token(typ=["JWT"]),
         "no token": "ghcm_00000000_x",
         "nothing": "",
     }
     asked = issuer(published.url)
+    assert names(asked, token(typ="at+jwt"), token(typ=None)) == [f"ann of {ISSUER}"] * 2
     found = dict(zip(wrong, names(asked, *wrong.values()), strict=True))
     assert [what for what, name in found.items() if name is not None] == []
 
