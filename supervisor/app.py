@@ -31,7 +31,7 @@ from ghcm.supervisor import call_routes, chart_routes, pages, problems, sink_rou
 from ghcm.supervisor.access.identity import Identity
 from ghcm.supervisor.access.issuer import issuer_of
 from ghcm.supervisor.access.needs import UNKNOWN_CALLER, ask_at_each_route
-from ghcm.supervisor.access.sessions import Sessions, key_in
+from ghcm.supervisor.access.sessions import Ended, Sessions, key_in
 from ghcm.supervisor.call_service import CallService
 from ghcm.supervisor.catalogue import Catalogue, Reader
 from ghcm.supervisor.charts.renderer import ChartRenderer
@@ -87,7 +87,7 @@ class Supervisor:
             tokens,
             self.elsewhere or self.settings.access.required,
             self._audit,
-            Sessions(key_in(self.state.session_key), tokens),
+            Sessions(key_in(self.state.session_key), tokens, Ended(self.state.sessions_ended)),
             issuer_of(self.settings.oidc),
         )
 
@@ -153,6 +153,7 @@ class Supervisor:
             responses=EVERYWHERE | UNKNOWN_CALLER,
             docs_url=None,
             redoc_url=None,
+            redirect_slashes=False,  # by the scheme that it sees itself, behind a proxy another than the browser's
         )
         problems.install(app)
         assert self._readiness is not None and self._metrics is not None

@@ -26,6 +26,7 @@ class StateDirectory:
         self.audit = path / "audit.jsonl"  # who called, cancelled, submitted and stopped
         self.leases = path / "leases"  # on the programs, where several daemons share one Redis
         self.session_key = path / "session.key"  # signs the cookies of those who have signed in
+        self.sessions_ended = path / "session.ended"  # which of these hold no more, since those have signed out
         self.lock = path / "lock"  # held by the daemon that owns the directory
         self.complete = path / "complete"  # there once a run has read and written everything
 

@@ -1,5 +1,6 @@
 """Who asks: the caller of a request, by what it brings; and the routes by which people sign in."""
 
+import asyncio
 import time
 from dataclasses import dataclass
 from typing import Annotated
@@ -99,6 +100,7 @@ class Identity:
         @app.delete("/sign-in", tags=["status"], summary="Look no more", status_code=204)
         @open_to(Open.EVERYONE)
         async def sign_out(request: Request) -> Response:
+            await asyncio.to_thread(self.sessions.end, request)
             answer = _with_cookie(request, "", 0)
             answer.headers["Clear-Site-Data"] = '"cache", "storage"'
             return answer

@@ -40,6 +40,8 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         ("/programs/nothing/units/total/calls", 404),
         ("/programs/shop/units/nothing/calls", 404),
         ("/programs/shop/units/watch/calls", 200),
+        ("/programs/shop/", 404),
+        ("/programs//shop", 404),
     ],
 )
 def test_odd_questions_have_answers(shop: Served, path: str, status: int) -> None:

@@ -1,11 +1,13 @@
 """People who sign in look by a cookie: as long as their token is valid, and at nothing that changes something."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from ghcm.supervisor.access.sessions import key_in
+from ghcm.supervisor.access import sessions
+from ghcm.supervisor.access.sessions import Ended, key_in
 from tests.unit.supervisor.serving import CALLS, JSON, Reply, Served, serving
 
 WATCH = "/programs/shop/watch"
@@ -81,6 +83,31 @@ def test_who_signs_out_is_given_a_cookie_that_is_over(shop: Served) -> None:
     answer = shop.ask("DELETE", "/sign-in", headers=cookie(signed_in(shop, "read:shop")))
     assert answer.status == 204 and "max-age=0" in answer.headers["set-cookie"].lower()
     assert answer.headers["clear-site-data"] == '"cache", "storage"'
+
+
+def test_a_cookie_that_was_copied_is_over_when_its_owner_signs_out(shop: Served) -> None:
+    mine, other = (cookie(signed_in(shop, "read:shop")) for _ in range(2))
+    assert shop.ask("DELETE", "/sign-in", headers=mine).status == 204
+    assert (shop.get(WATCH, **mine).status, shop.get(WATCH, **other).status) == (401, 200)
+    assert shop.ask("DELETE", "/sign-in", headers={"Cookie": "ghcm_session=x"}).status == 204
+
+
+def test_which_sessions_were_ended_is_known_to_the_next_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    file, now = tmp_path / "session.ended", int(time.time())
+    Ended(file).add("first", now + 60)
+    ended = Ended(file)
+    monkeypatch.setattr(sessions, "_MOST_ENDED", 2)
+    for name, until in (("over", now - 1), ("second", now + 70), ("third", now + 80)):
+        ended.add(name, until)
+    assert [each for each in ("first", "over", "second", "third") if each in Ended(file)] == ["second", "third"]
+    assert file.stat().st_mode & 0o777 == 0o600
+    file.write_text("{")
+    assert "second" not in Ended(file) and "is not known" in caplog.text
+    gone = Ended(tmp_path / "missing" / "session.ended")
+    gone.add("first", now + 60)
+    assert "first" in gone and "cannot be written" in caplog.text
 
 
 def test_the_key_of_cookies_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
