@@ -94,6 +94,7 @@ class Identity:
             except GhcmError as error:
                 self._refused(request.scope, error)
                 raise
+            await asyncio.to_thread(self.sessions.end, request)
             self.audit.note("sign in", caller=str(caller), origin=origin_of(request.scope))
             return _with_cookie(request, session.value, session.seconds)
 

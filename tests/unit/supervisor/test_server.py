@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from ghcm.runtime.pubsub.envelope import Instruction
-from ghcm.supervisor.server import address_of
+from ghcm.supervisor.server import address_of, server
 from tests.certificates import certificate
 from tests.unit.supervisor.serving import CALLS, Served, serving
 
@@ -242,6 +242,21 @@ def test_who_takes_nothing_of_an_answer_is_not_waited_for(shop: Served) -> None:
         while is_served(connection):
             pass
         assert 0 < len(rest(connection)) < 30_000_000
+
+
+def test_nothing_is_spoken_that_others_could_read_later(tmp_path: Path, keys: dict[str, str]) -> None:
+    with serving(tmp_path, http=FEW | keys) as shop, connect(shop) as connection:
+        trusting = ssl.create_default_context(cafile=keys["certificate"])
+        with trusting.wrap_socket(connection, server_hostname="localhost") as secured:
+            assert secured.version() == "TLSv1.3"
+        config = server(shop.supervisor, "", 0, shop.supervisor.settings.http).config
+        config.load()
+        assert config.ssl is not None and config.ssl.minimum_version >= ssl.TLSVersion.TLSv1_2
+        ciphers = {each["name"]: each for each in config.ssl.get_ciphers()}
+        assert [name for name in ciphers if not name.startswith(("TLS_", "ECDHE-", "DHE-"))] == []
+        assert [
+            name for name, each in ciphers.items() if each["strength_bits"] < 128 or each["digest"] in ("md5", "sha1")
+        ] == []
 
 
 def test_connections_without_a_handshake_give_way_to_others(tmp_path: Path, keys: dict[str, str]) -> None:

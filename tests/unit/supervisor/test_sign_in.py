@@ -92,6 +92,12 @@ def test_a_cookie_that_was_copied_is_over_when_its_owner_signs_out(shop: Served)
     assert shop.ask("DELETE", "/sign-in", headers={"Cookie": "ghcm_session=x"}).status == 204
 
 
+def test_who_signs_in_once_more_leaves_no_session_behind(shop: Served) -> None:
+    before = cookie(signed_in(shop, "read:shop"))
+    after = cookie(signed_in(shop, "read:shop", **before))
+    assert (shop.get(WATCH, **before).status, shop.get(WATCH, **after).status) == (401, 200)
+
+
 def test_which_sessions_were_ended_is_known_to_the_next_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
