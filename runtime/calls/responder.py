@@ -175,7 +175,7 @@ class Responder:
         """
         run, timer = self._running.pop(delivery.instruction.id, (None, None))
         if timer is not None:
-            timer.cancelled = True
+            timer.cancel()
         if self.closed:
             return
         if outcome.error is not None and self._may_wait(outcome.error):

@@ -24,6 +24,7 @@ _COLLECT_BUSY_S = 60.0
 _FULL_EVERY = 100
 _SHORT_STEP_S, _LONG_STEP_S = 0.003, 0.06
 _CALM_S = 5.0
+_FEW_TIMERS = 64
 
 
 class Progress(Enum):
@@ -51,14 +52,21 @@ class Tasklet(Protocol):
         """A step raised this; the tasklet is not asked again."""
 
 
+def _nothing() -> None: ...
+
+
 @dataclass(order=True, slots=True)
 class Timer:
-    """A call at a time of the monotonic clock; `cancelled` may be set at any moment in the loop's thread."""
+    """A call at a time of the monotonic clock. It belongs to the loop's thread."""
 
     due: float
     order: int
     call: Callable[[], None] = field(compare=False)
     cancelled: bool = field(default=False, compare=False)
+
+    def cancel(self) -> None:
+        """Never make the call, and let go of what it holds: the timer itself may stay until it is due."""
+        self.cancelled, self.call = True, _nothing
 
 
 class Scheduler:
@@ -72,6 +80,7 @@ class Scheduler:
         self._queued: set[int] = set()
         self._posted: deque[Callable[[], None]] = deque()
         self._timers: list[Timer] = []
+        self._many_timers = _FEW_TIMERS
         self._order = count()
         self._event = Event()
         self._stopping = False
@@ -130,6 +139,11 @@ class Scheduler:
         """Have the loop make this call when the monotonic clock has reached `due` (seconds)."""
         timer = Timer(due, next(self._order), call)
         heapq.heappush(self._timers, timer)
+        if len(self._timers) > self._many_timers:
+            # Cancelled ones behind one that is not: a call that takes an hour would keep those of all that came after.
+            self._timers = [each for each in self._timers if not each.cancelled]
+            heapq.heapify(self._timers)
+            self._many_timers = max(_FEW_TIMERS, 2 * len(self._timers))
         return timer
 
     def stop(self) -> None:

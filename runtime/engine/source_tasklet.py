@@ -64,7 +64,7 @@ class SourceTasklet(UnitTasklet):
         """As `UnitTasklet.close`."""
         super().close()
         if self._timer is not None:
-            self._timer.cancelled = True
+            self._timer.cancel()
         self.source.close()
 
     def step(self) -> Progress:

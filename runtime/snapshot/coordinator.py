@@ -195,7 +195,7 @@ class SnapshotCoordinator:
     def _enter(self, phase: Phase) -> None:
         self._phase = phase
         if phase is not Phase.IDLE and self._timer is not None:
-            self._timer.cancelled = True
+            self._timer.cancel()
             self._timer = None
 
     # --- when --------------------------------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ class SnapshotCoordinator:
     def mark_dirty(self) -> None:
         """Something has happened that a snapshot has to hold."""
         if not self._dirty and self._timer is not None:  # planned for an operator, maybe later than the interval
-            self._timer.cancelled = True
+            self._timer.cancel()
             self._timer = None
         self._dirty = True
         self.plan()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event, Thread
+from weakref import ref
 
 import pytest
 from hypothesis import given
@@ -209,11 +210,28 @@ def test_what_is_raised_in_answer_to_a_call_is_raised_to_who_called() -> None:
 def test_cancelled_timers_do_not_fire() -> None:
     scheduler, log = Scheduler(), list[str]()
     now = time.monotonic()
-    scheduler.at(now + 0.01, lambda: log.append("cancelled")).cancelled = True
+    scheduler.at(now + 0.01, lambda: log.append("cancelled")).cancel()
     scheduler.at(now + 0.02, lambda: log.append("fired"))
     scheduler.at(now + 0.03, scheduler.stop)
     scheduler.run()
     assert log == ["fired"]
+
+
+def test_cancelled_timers_are_forgotten_though_one_before_them_is_not_due() -> None:
+    class Large:
+        """What a timer's call may hold."""
+
+        def call(self) -> None: ...
+
+    scheduler, now, held = Scheduler(), time.monotonic(), list[ref[Large]]()
+    scheduler.at(now + 1800, scheduler.stop)
+    for number in range(10_000):
+        large = Large()
+        held.append(ref(large))
+        scheduler.at(now + 3600 + number, large.call).cancel()
+    del large
+    assert not any(each() for each in held)
+    assert len(scheduler._timers) < 100
 
 
 def snapshot(number: int) -> Snapshot:
