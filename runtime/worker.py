@@ -123,3 +123,4 @@ class Worker:
         while (job := self._jobs.get()) is not None:
             job()
             del job  # what it holds may be large, and the next may be long in coming
+        self._retrying.before_sleep = None  # which knows this worker: calls have workers, and leave nothing to collect

@@ -53,8 +53,8 @@ class CallRun:
         self.id = instruction.id
         self.unit = unit
         self.scheduler = services.scheduler
-        parameters = _read_parameters(unit, instruction.parameters)
-        self._running = Running(unit, services, self, self._version, self.id, parameters, instruction.versions)
+        self._parameters = _read_parameters(unit, instruction.parameters)
+        self._versions = instruction.versions
         self._services = services
         self._watermark_of = watermark_of
         self._done: Callable[[Outcome], None] | None = done
@@ -72,7 +72,9 @@ class CallRun:
     def start(self) -> None:
         """Build the graph and let it run."""
         try:
-            self._graph = wire(self._running)
+            self._graph = wire(
+                Running(self.unit, self._services, self, self._version, self.id, self._parameters, self._versions)
+            )
             self._left = self._graph.names
             reads = [task.op for task in self.unit.tasks if isinstance(task.op, ReadTable)]
             self._as_of = min((self._watermark_of(op.unit, op.task) for op in reads), default=None)
@@ -102,6 +104,8 @@ class CallRun:
 
     def acknowledge(self, name: str, snapshot: int, saved: Saved) -> None:
         """A sink has prepared its version."""
+        if self._done is None:  # broken off meanwhile
+            return
         sink = self._graph.sinks[name]
 
         def committed() -> None:
@@ -148,7 +152,9 @@ class CallRun:
         done, self._done = self._done, None
         if done is None:
             return
-        self._graph.close()
+        # The tasklets know the call. The collector does not run often enough to find the circles of all calls.
+        graph, self._graph = self._graph, Graph()
+        graph.close()
         done(outcome)
 
 

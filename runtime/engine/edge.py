@@ -61,6 +61,10 @@ class Edge:
         self._size = 0
         self._refused = False
 
+    def close(self) -> None:
+        """Wake nobody any more. An edge knows its ends and they know it: this is where the circle is cut."""
+        self.wake_receiver = self.wake_sender = _nothing
+
     def has_room(self) -> bool:
         """Whether a batch would be taken now; if not, the sender is woken once there is room."""
         room = self.rows < self._limits[0] and self._size < self._limits[1]

@@ -83,6 +83,12 @@ class OperatorTasklet(UnitTasklet):
         if self._follower is not None:
             self._follower.wake = partial(host.scheduler.wake, self)
 
+    def close(self) -> None:
+        """As `UnitTasklet.close`: forgets what was refused."""
+        super().close()
+        self.outbox.close()
+        self._todo.clear()
+
     def step(self) -> Progress:
         """Finish what was refused, then handle one item."""
         if self._done:
@@ -104,9 +110,10 @@ class OperatorTasklet(UnitTasklet):
 
     def _work_off(self) -> bool:
         while self._todo:
-            if not self._todo[0]():
+            call = self._todo.popleft()
+            if not call():
+                self._todo.appendleft(call)
                 return False
-            self._todo.popleft()
         return True
 
     def _next(self) -> tuple[int, Item] | None:

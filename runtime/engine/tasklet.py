@@ -53,6 +53,8 @@ class UnitTasklet:
     def close(self) -> None:
         """Never step again, and give back what it holds."""
         self._done = True
+        for edge in self.edges:
+            edge.close()
 
 
 class Outputs:
@@ -105,15 +107,20 @@ class Outputs:
         """Offer the batches of one call of an operator; `False` where one was refused: then nothing else may be given
         before this was called again with the same. `make` is called once.
         """
-        if self._left is None:
-            self._left = iter(make())
-            self._next = next(self._left, None)
+        left = self._left
+        if left is None:
+            left = self._left = iter(make())
+            self._next = next(left, None)
         while self._next is not None:
             if not self.offer(self._next):
                 return False
-            self._next = next(self._left, None)
+            self._next = next(left, None)
         self._left = None
         return True
+
+    def close(self) -> None:
+        """Forget what was refused: what an operator has begun to give knows this outbox."""
+        self._left = self._next = None
 
     def send(self, item: Item) -> bool:
         """Give a steering item to all consumers."""

@@ -127,6 +127,6 @@ class Mailbox(Generic[T]):
     def close(self) -> None:
         """Let the thread go."""
         with self._condition:
-            self._closed = True
+            self._closed, self._wake = True, _nobody
             self._things.clear()
             self._condition.notify_all()
