@@ -89,16 +89,20 @@ def wire(running: Running) -> Graph:
     for task in tasks:
         for edge, input_ in zip(edges[task.id], task.inputs, strict=True):
             behind[input_.producer].append(edge)
-    for task in tasks:
-        tasklet = _make(task, edges[task.id], behind[task.id], running, graph)
-        if isinstance(tasklet, OperatorTasklet) and isinstance(tasklet.operator, TableReader):
-            table = graph.operators[task.inputs[0].producer].operator
-            assert isinstance(table, Table), "what is read is a table"
-            tasklet.operator.reads(table)
-        for edge in edges[task.id]:
-            edge.wake_receiver = partial(wake, tasklet)
-        for edge in behind[task.id]:
-            edge.wake_sender = partial(wake, tasklet)
+    try:
+        for task in tasks:
+            tasklet = _make(task, edges[task.id], behind[task.id], running, graph)
+            if isinstance(tasklet, OperatorTasklet) and isinstance(tasklet.operator, TableReader):
+                table = graph.operators[task.inputs[0].producer].operator
+                assert isinstance(table, Table), "what is read is a table"
+                tasklet.operator.reads(table)
+            for edge in edges[task.id]:
+                edge.wake_receiver = partial(wake, tasklet)
+            for edge in behind[task.id]:
+                edge.wake_sender = partial(wake, tasklet)
+    except Exception:
+        graph.close()  # sinks have threads already
+        raise
     return graph
 
 

@@ -5,21 +5,27 @@ what only the collector finds stays for many minutes.
 from __future__ import annotations
 
 import gc
+import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.contract import Outbox
+from ghcm.runtime.contract import Operator, Outbox
 from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.engine.services import Services
 from ghcm.runtime.pubsub.cache import cache_topic
 from ghcm.runtime.pubsub.envelope import Instruction, State, new_id, now_us
 from ghcm.runtime.sources.memory import RowsSource
+from ghcm.spg.graph import Unit
+from ghcm.spg.ops import Filter
 from tests.unit.runtime import small_operators
-from tests.unit.runtime.calls.test_calls import answers_at, ask, serving, started
+from tests.unit.runtime.calls.test_calls import PAIR, answers_at, ask, serving, started
+from tests.unit.runtime.small_operators import _X, task
 
 _CALLS = 60
 
@@ -97,3 +103,23 @@ def test_nothing_is_left_of_calls_that_are_over(
                 time.sleep(0.01)
             assert left < _CALLS, f"{left} objects of {_CALLS} calls"
         monkeypatch.undo()
+
+
+def test_no_thread_is_left_of_a_call_that_cannot_be_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> Operator:
+        raise GhcmError("it is broken", code="GHCM-701")
+
+    def behind_the_sink(unit: Unit) -> Unit:
+        return replace(unit, tasks=(*unit.tasks, task("more", Filter(_X), PAIR, "read")))
+
+    program = serving()
+    units = tuple(behind_the_sink(unit) if unit.name == "keep" else unit for unit in program.units)
+    before = threading.enumerate()
+    with started(replace(program, units=units), tmp_path) as (_, connections):
+        with monkeypatch.context() as patch:
+            patch.setattr(Services, "operator", broken)
+            assert ask(connections, "keep").state is State.FAILED
+        writing = [each for each in threading.enumerate() if each.name == "ghcm-keep-to" and each not in before]
+        for thread in writing:
+            thread.join(30)
+        assert not [thread for thread in writing if thread.is_alive()]
