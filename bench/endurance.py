@@ -1,6 +1,7 @@
 """A hundred calls a second for long: whether latency, memory and the store stay as they are.
 
-What is over is kept for a short time, so that the store has reached its bound after the first minutes.
+What is over is kept for a short time, so that the store has reached its bound after the first minutes; Redis after ten,
+for which it keeps feedback.
 """
 
 from __future__ import annotations
@@ -57,11 +58,12 @@ def measure(calls: int) -> list[Row]:
 def _row(number: int, latency: str, probe: str, daemon: PrivateDaemon, state: Path) -> Row:
     sizes = {path.name: path.stat().st_size for path in state.glob("jobs.sqlite*")}
     store = ", ".join(f"{name} {size / 1e6:.1f}" for name, size in sorted(sizes.items()))
-    memory = ", ".join(f"{name} {size / 1e6:.0f}" for name, size in _memory(daemon).items())
+    memory = ", ".join(f"{name} {size / 1e6:.1f}" for name, size in _memory(daemon).items())
     return Row("endurance", f"minute {number + 1}", latency, f"idle probe {probe}", f"MB: {memory}; {store}")
 
 
 def _memory(daemon: PrivateDaemon) -> Mapping[str, int]:
-    """The resident memory of each process of the daemon, in bytes."""
+    """The resident memory of the daemon and each of its processes, in bytes."""
     found = cast("list[dict[str, object]]", daemon.control.ask("status")["processes"])
-    return {str(each["name"]): psutil.Process(int(str(each["pid"]))).memory_info().rss for each in found if each["pid"]}
+    pids = {str(each["name"]): int(str(each["pid"])) for each in found if each["pid"]} | {"daemon": daemon.process.pid}
+    return {name: psutil.Process(pid).memory_info().rss for name, pid in pids.items()}
