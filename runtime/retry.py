@@ -1,5 +1,5 @@
-"""The policies by which calls and processes are begun again whose process has ended, or that found no room: how often,
-and how soon.
+"""The policies by which calls and processes are begun again whose process has ended, or which a full or refusing
+server has stopped: how often, and how soon.
 
 What fails with an answer is no matter of this: an answer is final.
 """
@@ -12,9 +12,19 @@ from ghcm.runtime.durations import Seconds
 
 _STRICT = ConfigDict(extra="forbid", frozen=True)
 
-NO_ROOM = "GHCM-731"
-ROOM_US = 5_000_000
-"""How long a call that found no room waits before it is tried again."""
+NO_ROOM, REFUSED = "GHCM-731", "GHCM-720"
+"""No room on a disk or in Redis, and a Redis that refuses whoever asks, as with another password."""
+MENDED_US = 5_000_000
+"""How long a call waits that ended with one of them before it is tried again."""
+
+
+def waits_for(code: str, message: str) -> str:
+    """What a call is said to wait for that has ended with this error; empty where it has failed.
+
+    >>> waits_for("GHCM-731", "Redis is out of memory")
+    'Redis is out of memory. It goes on when that has passed.'
+    """
+    return f"{message}. It goes on when that has passed." if code in (NO_ROOM, REFUSED) else ""
 
 
 class Retry(BaseModel):

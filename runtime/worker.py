@@ -23,12 +23,13 @@ from tenacity import (
 )
 
 from ghcm.errors import GhcmError
+from ghcm.runtime.pubsub.redis_connection import passes
 
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-_PASSING = (ConnectionError, TimeoutError, redis.ConnectionError, redis.TimeoutError)
+_PASSING = (ConnectionError, TimeoutError)
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 5.0
 
 
@@ -36,8 +37,9 @@ def may_pass(error: BaseException) -> bool:
     """Whether the cause of the error may pass by itself."""
     if isinstance(error, GhcmError) and error.__cause__ is not None:
         return may_pass(error.__cause__)
-    lost = isinstance(error, _PASSING) and not isinstance(error, redis.AuthenticationError)
-    return lost or getattr(error, "retriable", False)  # as errors of kafka-python say
+    if isinstance(error, redis.RedisError):
+        return passes(error)
+    return isinstance(error, _PASSING) or getattr(error, "retriable", False)  # as errors of kafka-python say
 
 
 class Worker:

@@ -25,6 +25,7 @@ from ghcm.runtime.daemon.protocol import LONGEST_LINE, Document, decode, encode
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.kafka_connection import Brokers
+from ghcm.runtime.pubsub.redis_connection import refuses
 from ghcm.supervisor.catalogue import KnownProgram
 from ghcm.supervisor.problems import MEDIA_TYPE, ProblemDocument
 
@@ -167,9 +168,11 @@ async def _tried(name: str, look: Awaitable[None]) -> Part:
         return Part(name=name, state="failed", reason=error.strerror or "it cannot be reached")
     except sqlite3.Error as error:
         return Part(name=name, state="failed", reason=str(error))
-    except redis.ResponseError:
-        return Part(name=name, state="failed", reason="it takes nothing that is written")
-    except (GhcmError, redis.RedisError):
+    except redis.RedisError as error:
+        kind = "takes nothing that is written" if isinstance(error, redis.ResponseError) else "cannot be reached"
+        kind = "refuses the password" if refuses(error) else kind
+        return Part(name=name, state="failed", reason=f"it {kind}")
+    except GhcmError:
         return Part(name=name, state="failed", reason="it cannot be reached")
     return Part(name=name, state="ok")
 

@@ -28,7 +28,7 @@ from ghcm.runtime.logs import log_end
 from ghcm.runtime.pubsub.cache import Delivery, MessageCache
 from ghcm.runtime.pubsub.connections import topic_of
 from ghcm.runtime.pubsub.envelope import Failed, Feedback, State, failure, now_us
-from ghcm.runtime.retry import NO_ROOM, ROOM_US
+from ghcm.runtime.retry import MENDED_US, waits_for
 from ghcm.runtime.sinks.dead_letters import DeadLetterWriter
 from ghcm.runtime.sinks.reply import reply_text, store_reply
 from ghcm.runtime.worker import Worker
@@ -178,8 +178,8 @@ class Responder:
             timer.cancel()
         if self.closed:
             return
-        if outcome.error is not None and self._may_wait(outcome.error):
-            self._put_off(delivery, outcome.error, run)
+        if reason := self._waits_for(outcome.error):
+            self._put_off(delivery, reason, run)
             return
         id_ = delivery.instruction.id
         for letter in outcome.dead_letters:
@@ -190,9 +190,9 @@ class Responder:
 
         def not_stored(error: Exception) -> None:
             failed = unit_failure(self.unit, "reply", error, self._services.compiled.line)
-            if self._may_wait(failed):
+            if reason := self._waits_for(failed):
                 self._dead_letters.take_back(outcome.dead_letters)
-                self._put_off(delivery, failed, run)
+                self._put_off(delivery, reason, run)
                 return
             job = partial(self._store, delivery, Outcome(error=failed))
             self._answers.submit(job, stored, partial(self._gone, delivery))
@@ -214,22 +214,24 @@ class Responder:
         self._publisher.send(tuple(instructions))
         self._close_call(call)
 
-    def _may_wait(self, error: GhcmError) -> bool:
-        return error.code == NO_ROOM and self._services.waits and self._calls is not None
+    def _waits_for(self, error: GhcmError | None) -> str:
+        """What a call waits for that has ended with this; empty where it has failed."""
+        waits = error is not None and self._services.waits and self._calls is not None
+        return waits_for(error.code, error.message) if error is not None and waits else ""
 
-    def _put_off(self, delivery: Delivery, error: GhcmError, run: CallRun | None) -> None:
-        """Have a call that found no room wait, which is no attempt that has failed. What it has prepared or committed
-        is there already when it begins once more.
+    def _put_off(self, delivery: Delivery, reason: str, run: CallRun | None) -> None:
+        """Have a call wait, which is no attempt that has failed. What it has prepared or committed is there already
+        when it begins once more.
         """
         id = delivery.instruction.id
-        reason = f"{error.message}. It goes on when there is room again."
 
         def note() -> None:
             if run is not None:  # two writers of one version would take each other's files
                 run.join(time.monotonic() + _CLOSING_S)
+            if self._calls is None or not self._calls.keep(id, reason, now_us() + MENDED_US):
+                delivery.give_back()  # it has its answer, which could not be told
+                return
             _log.warning('call "%s" waits: %s', id, reason)
-            if self._calls is not None:
-                self._calls.keep(id, reason, now_us() + ROOM_US)
             self._receiver.later(delivery)
 
         self._answers.submit(note, lambda _: self._close_call(id), partial(self._gone, delivery))

@@ -19,7 +19,7 @@ from ghcm.runtime.daemon.call_reconciler import CallReconciler
 from ghcm.runtime.daemon.child import Child, Command, Phase, RestartPolicy, last_words
 from ghcm.runtime.daemon.protocol import Document, error_document, raised
 from ghcm.runtime.jobs.store import Job, JobState, Store
-from ghcm.runtime.retry import Restarts
+from ghcm.runtime.retry import NO_ROOM, REFUSED, Restarts
 from ghcm.runtime.upgrade import Since
 from ghcm.spg.graph import Program, Unit
 
@@ -32,11 +32,11 @@ but soon after its start.
 
 _SAVE_SECONDS = 0.5
 
-_PASSES = frozenset(("GHCM-731", "GHCM-740"))
+_PASSES = frozenset((NO_ROOM, "GHCM-740"))
 """No room on a disk or in Redis, and a store that cannot be used: an engine that ends with them goes on from its last
 snapshot when there is room.
 """
-_PASSES_LATER = "GHCM-720"
+_PASSES_LATER = REFUSED
 """A Redis that refuses whoever asks, as with another password: a job that has run before waits until that is mended."""
 
 _GONE = error_document(GhcmError("the engine ended before it answered", code="GHCM-747", hint="ask again."))

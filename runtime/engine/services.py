@@ -86,7 +86,7 @@ class Services:
     """Brings to disk what `accept` has noted."""
     kept_snapshots: int = 2
     waits: bool = False
-    """Whether calls that find no room wait for it; else they fail."""
+    """Whether calls that find no room, or a Redis that refuses, wait for that to pass; else they fail."""
     _code: dict[str, Mapping[str, TaskCode]] = field(default_factory=dict[str, Mapping[str, TaskCode]])
 
     @property

@@ -24,6 +24,7 @@ from ghcm.runtime.pubsub.envelope import Feedback, Instruction, decode_feedback,
 from ghcm.runtime.pubsub.redis_connection import (
     BLOCK_SECONDS,
     PATIENCE,
+    may_be_mended,
     open_async_client,
     open_client,
     stubborn,
@@ -212,7 +213,8 @@ class AsyncRedisCache:
                 self._groups.add(group)
             await self._client.xadd(self.topic, {"e": data})
 
-        await self._stubborn(attempt, self._patience)
+        # The call is accepted, so it waits for a server that refuses as for one that is away.
+        await self._stubborn(attempt, self._patience, may_be_mended)
 
     async def feedback(self, address: str, after: str = START) -> AsyncIterator[Positioned]:
         block = int(BLOCK_SECONDS * 1000)
@@ -222,7 +224,7 @@ class AsyncRedisCache:
                 return await self._client.xread({address: after}, count=FEEDBACK_COUNT, block=block)
 
             try:
-                reply = await self._stubborn(read, None)
+                reply = await self._stubborn(read, None, may_be_mended)
             except GhcmError:
                 if self._closed.is_set():
                     return
@@ -235,8 +237,10 @@ class AsyncRedisCache:
         self._closed.set()
         await self._client.aclose()  # which ends a read that blocks: it has lost its connection
 
-    async def _stubborn(self, attempt: Callable[[], Awaitable[T]], patience: float | None) -> T:
-        return await stubborn_async(self._url, attempt, patience=patience, closed=self._closed)
+    async def _stubborn(
+        self, attempt: Callable[[], Awaitable[T]], patience: float | None, again: Callable[[BaseException], bool]
+    ) -> T:
+        return await stubborn_async(self._url, attempt, patience=patience, closed=self._closed, again=again)
 
 
 def _add_feedback(pipeline: Pipeline, address: str, data: bytes) -> None:

@@ -5,6 +5,7 @@ assigned.
 """
 
 import asyncio
+import re
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -14,7 +15,7 @@ import redis
 import redis.asyncio
 from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import NoBackoff
-from redis.exceptions import NoPermissionError, OutOfMemoryError, ReadOnlyError, TryAgainError
+from redis.exceptions import ClusterDownError, NoPermissionError, OutOfMemoryError, ReadOnlyError, TryAgainError
 from redis.retry import Retry
 from tenacity import (
     AsyncRetrying,
@@ -37,8 +38,17 @@ PATIENCE = 30.0
 BLOCK_SECONDS = 5.0
 """The longest a read blocks in the server, so that a connection that has died in silence is noticed."""
 
-LOST: tuple[type[redis.RedisError], ...] = (redis.ConnectionError, redis.TimeoutError, ReadOnlyError, TryAgainError)
+LOST: tuple[type[redis.RedisError], ...] = (
+    redis.ConnectionError,
+    redis.TimeoutError,
+    ReadOnlyError,
+    TryAgainError,
+    ClusterDownError,
+)
 """The server is away, starting or changing roles: worth another attempt, unless it refuses the password."""
+
+_BUSY = re.compile(r"(?:^|: )-?(?:BUSY|LOADING|MASTERDOWN|NOREPLICAS|READONLY|TRYAGAIN|CLUSTERDOWN|UNBLOCKED) ")
+"""The same in words, where the client has no class for them, or a pipeline or script says them."""
 
 _OPTIONS: dict[str, Any] = {
     "protocol": 2,
@@ -81,8 +91,8 @@ def stubborn(url: str, attempt: Callable[[], T], *, patience: float = PATIENCE, 
     try:
         try:
             return attempt()  # almost always enough, and cheaper than a retrier
-        except LOST:
-            if closed.is_set():
+        except redis.RedisError as error:
+            if closed.is_set() or not passes(error):
                 raise
         retrying = Retrying(
             retry=retry_if_exception(passes),
@@ -97,21 +107,33 @@ def stubborn(url: str, attempt: Callable[[], T], *, patience: float = PATIENCE, 
 
 
 async def stubborn_async(
-    url: str, attempt: Callable[[], Awaitable[T]], *, patience: float | None, closed: asyncio.Event
+    url: str,
+    attempt: Callable[[], Awaitable[T]],
+    *,
+    patience: float | None,
+    closed: asyncio.Event,
+    again: Callable[[BaseException], bool],
 ) -> T:
-    """As `stubborn`, for an event loop; for ever where `patience` is None."""
+    """As `stubborn`, for an event loop; for ever where `patience` is None. `again` says what another attempt is made
+    after.
+    """
     try:
         try:
             return await attempt()  # almost always enough, and cheaper than a retrier
-        except LOST:
-            if closed.is_set():
+        except redis.RedisError as error:
+            if closed.is_set() or not again(error):
                 raise
-        return await _retried(attempt, patience, closed)
+        return await _retried(attempt, patience, closed, again)
     except redis.RedisError as error:
         raise failed(url, error) from error
 
 
-async def _retried(attempt: Callable[[], Awaitable[T]], patience: float | None, closed: asyncio.Event) -> T:
+async def _retried(
+    attempt: Callable[[], Awaitable[T]],
+    patience: float | None,
+    closed: asyncio.Event,
+    again: Callable[[BaseException], bool],
+) -> T:
     async def sleep(seconds: float) -> None:
         with suppress(TimeoutError):
             await asyncio.wait_for(closed.wait(), seconds)
@@ -119,32 +141,49 @@ async def _retried(attempt: Callable[[], Awaitable[T]], patience: float | None, 
     def is_over(state: RetryCallState) -> bool:
         return closed.is_set() or (patience is not None and (state.seconds_since_start or 0.0) >= patience)
 
-    retrying = AsyncRetrying(retry=retry_if_exception(passes), wait=_PAUSES, stop=is_over, sleep=sleep, reraise=True)
+    retrying = AsyncRetrying(retry=retry_if_exception(again), wait=_PAUSES, stop=is_over, sleep=sleep, reraise=True)
     return await retrying(attempt)
 
 
 def passes(error: BaseException) -> bool:
     """Whether the cause of an error may pass by itself."""
-    return isinstance(error, LOST) and not _refuses(error)
+    busy = isinstance(error, redis.ResponseError) and _BUSY.search(str(error)) is not None
+    return (isinstance(error, LOST) or busy) and not refuses(error)
 
 
-def _refuses(error: BaseException) -> bool:
+def may_be_mended(error: BaseException) -> bool:
+    """Whether what was asked may be granted later as it is: it `passes`, or whoever keeps the server makes room in it
+    or sets the password right.
+    """
+    return passes(error) or (isinstance(error, redis.RedisError) and (refuses(error) or _has_no_room(error)))
+
+
+def _has_no_room(error: redis.RedisError) -> bool:
+    return _cannot_keep(str(error)) or isinstance(error, OutOfMemoryError) or "OOM" in str(error)
+
+
+def _cannot_keep(text: str) -> bool:
+    return "MISCONF" in text or "No space left" in text
+
+
+def refuses(error: BaseException) -> bool:
     """Whether it refuses the user; some are told as lost connections."""
-    return isinstance(error, redis.AuthenticationError) or "username-password" in str(error)
+    by_cause = isinstance(error.__cause__, redis.AuthenticationError)
+    return by_cause or isinstance(error, redis.AuthenticationError) or "username-password" in str(error)
 
 
 def failed(url: str, error: redis.RedisError) -> GhcmError:
     """The error that a user is shown."""
     text = str(error)
-    if "MISCONF" in text or "No space left" in text:
+    if _cannot_keep(text):
         hint = "free some room on the disk of the Redis server, or see its log"
         return GhcmError(
             f"Redis at {without_password(url)} cannot write to its disk", code="GHCM-731", detail=text, hint=hint
         )
-    if isinstance(error, OutOfMemoryError) or "OOM" in text:  # the client takes the word away, but not in scripts
+    if _has_no_room(error):  # the client takes the word away, but not in scripts
         hint = "raise maxmemory of the Redis server, or let sinks hold less"
         return GhcmError(f"Redis at {without_password(url)} is out of memory", code="GHCM-731", detail=text, hint=hint)
-    if _refuses(error):
+    if refuses(error):
         hint = "put user and password into GHCM_REDIS: redis://user:password@host:port/0"
         return GhcmError(f"Redis at {without_password(url)} refuses the password", code="GHCM-720", hint=hint)
     if "CROSSSLOT" in text or "same slot" in text or "non local key" in text:
@@ -155,6 +194,9 @@ def failed(url: str, error: redis.RedisError) -> GhcmError:
             f"Redis at {without_password(url)} is a cluster, and what has to be written at once lies in several slots"
         )
         return GhcmError(message, code="GHCM-721", detail=text, hint=hint)
+    if isinstance(error, redis.ResponseError) and passes(error):
+        hint = "it has the reason: see its log, and INFO replication."
+        return GhcmError(f"Redis at {without_password(url)} takes nothing now", code="GHCM-720", detail=text, hint=hint)
     if isinstance(error, LOST):
         hint = 'start it, correct GHCM_REDIS, or set redis = "embedded" for a private server'
         return GhcmError(f"Redis at {without_password(url)} cannot be reached", code="GHCM-720", detail=text, hint=hint)

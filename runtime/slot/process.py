@@ -291,7 +291,9 @@ def _arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--base", type=Path, default=Path.cwd(), help="directory that relative paths start from")
     parser.add_argument("--form", choices=("auto", "rows", "columns"), default="auto", help="form of the operators")
     parser.add_argument("--linger", action="store_true", help="stay when all inputs are read")
-    parser.add_argument("--no-wait", action="store_true", help="let calls fail that find no room")
+    parser.add_argument(
+        "--no-wait", action="store_true", help="let calls fail that find no room, or a Redis that refuses"
+    )
     return parser.parse_args(words)
 
 

@@ -143,7 +143,9 @@ def _arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--leases", type=Path, help="where the daemon notes its leases, without which nothing is written"
     )
-    parser.add_argument("--no-wait", action="store_true", help="let calls fail that find no room")
+    parser.add_argument(
+        "--no-wait", action="store_true", help="let calls fail that find no room, or a Redis that refuses"
+    )
     return parser.parse_args(words)
 
 

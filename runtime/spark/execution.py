@@ -17,7 +17,7 @@ from ghcm.runtime.logs import log_end
 from ghcm.runtime.pubsub.cache import Delivery, MessageCache
 from ghcm.runtime.pubsub.connections import Connections, topic_of
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, SinkVersion, State, failure, now_us
-from ghcm.runtime.retry import NO_ROOM, ROOM_US
+from ghcm.runtime.retry import MENDED_US, waits_for
 from ghcm.runtime.spark.failure import spark_failure
 from ghcm.runtime.spark.programs import Job
 from ghcm.runtime.spark.progress import Progress
@@ -36,7 +36,7 @@ log = logging.getLogger("ghcm.spark")
 class Services:
     """What all executions share. `executor` names this process in the call store; `dead` is the folder of dead
     letters; `stopping` is set when the process ends: what does not get done before is left to the next. Calls that
-    find no room wait for it if `waits`, else they fail.
+    find no room, or a Redis that refuses, wait if `waits`, else they fail.
     """
 
     session: Session
@@ -103,7 +103,7 @@ class Execution:
                 if outcome.state is not State.DONE and self.broken_off():
                     log.info('call "%s" was broken off', self.instruction.id)
                     return
-                if self._finds_no_room(outcome):
+                if self._put_off(outcome):
                     return
                 self.services.connections.sync()
                 hold(self.services.connections.fence)
@@ -111,14 +111,14 @@ class Execution:
                 self.delivery.acknowledge(feedback)
                 log_end(log, self.instruction, feedback.state)
 
-    def _finds_no_room(self, outcome: Feedback) -> bool:
-        """Whether it waits for room, which is no attempt that has failed."""
+    def _put_off(self, outcome: Feedback) -> bool:
+        """Whether it waits for room, or for a Redis that refuses, which is no attempt that has failed."""
         error = outcome.error
-        if error is None or error.code != NO_ROOM or not self.services.waits:
+        reason = "" if error is None else waits_for(error.code, error.message)
+        if not reason or not self.services.waits:
             return False
-        reason = f"{error.message}. It goes on when there is room again."
         log.warning('call "%s" waits: %s', self.instruction.id, reason)
-        self.later = self.services.calls.keep(self.instruction.id, reason, now_us() + ROOM_US)
+        self.later = self.services.calls.keep(self.instruction.id, reason, now_us() + MENDED_US)
         return self.later
 
     def waits(self) -> bool:

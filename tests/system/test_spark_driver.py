@@ -17,6 +17,7 @@ from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.jobs.calls import CallState
 from ghcm.runtime.jobs.store import JobState
 from ghcm.runtime.pubsub.envelope import Instruction, State, now_us
+from ghcm.runtime.pubsub.redis_connection import commands, open_client
 from ghcm.runtime.sinks.reply import load_reply
 from tests.redis_server import RedisServer
 from tests.system.running import until
@@ -247,3 +248,20 @@ def test_asked_to_stop_it_ends_with_all_its_processes(world: World) -> None:
     family = world.family()
     assert world.stop() == 0
     assert psutil.wait_procs(family, timeout=60)[1] == []
+
+
+def test_a_call_whose_redis_refuses_waits_for_it(world: World) -> None:
+    client: Any = commands(open_client(world.url)).client()
+    call = world.send("add_up", least=0)
+    world.await_event("call", id=call, state="running")
+    client.config_set("maxmemory", "1")
+    try:
+        until(lambda: f'call "{call}" ' in (world.folder / "driver.log").read_text(), "the call to wait")
+        stored = world.store.calls.get(call)
+        assert stored is not None and not stored.final, stored
+    finally:
+        client.config_set("maxmemory", "0")
+        client.close()
+    done = world.answer(call)
+    assert done.state is State.DONE and done.sinks["totals"].rows == 3
+    assert world.rows("latest") == world.rows("totals") == [("a", 7), ("b", 5), ("c", 1)]

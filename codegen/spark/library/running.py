@@ -15,7 +15,7 @@ from typing import Any
 from pyspark.sql import Observation, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
-from ghcm.codegen.spark.library.job import COUNTS_WITHIN, Failures, Job, Refused, Step, Written, refusal
+from ghcm.codegen.spark.library.job import COUNTS_WITHIN, Failures, Job, Refused, Step, refusal
 from ghcm.codegen.spark.library.redis_sinks import redis_client, redis_url
 from ghcm.codegen.spark.library.sql import constant, text
 from ghcm.codegen.spark.library.tables import staged, table_at
@@ -257,7 +257,7 @@ def refused(job: Job, error: Exception) -> Exception:
     elif found:
         parts = json.loads(found[0])
     else:
-        parts = unwritable(job, error) or unreadable_topic(job, error) or first_unreadable(job)
+        parts = refused_by_redis(job, error) or unreadable_topic(job, error) or first_unreadable(job)
     if parts is None:
         return error
     at, _ = job.reading.get(parts.get("file", ""), (job.at, ""))
@@ -278,17 +278,31 @@ def first_unreadable(job: Job) -> dict[str, str] | None:
     return None
 
 
-def unwritable(job: Job, error: Exception) -> dict[str, str] | None:
-    """What is wrong with the sink that is being written, if that is why."""
-    if not isinstance(job.at, Written):
-        return None
-    folder, kind = job.at.folder, type(error).__name__
-    if type(error).__module__.startswith("redis."):
-        if kind == "AuthenticationError":
-            hint = "put user and password into GHCM_REDIS: redis://user:password@host:port/0"
-            return Refused("GHCM-720", f"Redis at {folder} refuses the password", "", hint).parts
-        if kind in ("ConnectionError", "TimeoutError"):
-            hint = 'start it, correct GHCM_REDIS, or set redis = "embedded" for a private server.'
-            return Refused("GHCM-720", f"Redis at {folder} cannot be reached", f"{error}.", hint).parts
-        return Refused("GHCM-721", f"Redis at {folder} refused a command", f"{error}.").parts
-    return None
+_OF_REDIS = re.compile(r"redis\.exceptions\.(\w+): ([^\n]*)")
+_PASSING = {"BusyLoadingError", "ReadOnlyError", "TryAgainError", "ClusterDownError", "MasterDownError"}
+
+
+def refused_by_redis(job: Job, error: Exception) -> dict[str, str] | None:
+    """What Redis has against it, if that is why: here or in a Python worker of Spark, whose error is a text."""
+    kind, said = type(error).__name__, str(error)
+    if not type(error).__module__.startswith("redis."):
+        found = _OF_REDIS.search(said)
+        if found is None:
+            return None
+        kind, said = found.groups()
+    server = f"Redis at {str(job.context.get('redis')).rpartition('@')[2]}"
+    if kind == "AuthenticationError":
+        hint = "put user and password into GHCM_REDIS: redis://user:password@host:port/0"
+        return Refused("GHCM-720", f"{server} refuses the password", "", hint).parts
+    if kind in ("ConnectionError", "TimeoutError"):
+        hint = 'start it, correct GHCM_REDIS, or set redis = "embedded" for a private server.'
+        return Refused("GHCM-720", f"{server} cannot be reached", f"{said}.", hint).parts
+    if kind in _PASSING or re.search(r"(?:^|: )-?(?:BUSY|NOREPLICAS) ", said):
+        return Refused("GHCM-720", f"{server} takes nothing now", f"{said}.", "its log has the reason.").parts
+    if kind == "OutOfMemoryError" or "OOM" in said:
+        hint = "raise maxmemory of the Redis server, or let sinks hold less."
+        return Refused("GHCM-731", f"{server} is out of memory", f"{said}.", hint).parts
+    if "MISCONF" in said:
+        hint = "free some room on the disk of the Redis server, or see its log."
+        return Refused("GHCM-731", f"{server} cannot write to its disk", f"{said}.", hint).parts
+    return Refused("GHCM-721", f"{server} refused a command", f"{said}.").parts

@@ -1,16 +1,16 @@
-"""Calls at hand of units that a growing program has no more, and calls that find no room."""
+"""Calls at hand of units that a growing program has no more, calls that find no room, and calls whose Redis refuses."""
 
 from __future__ import annotations
 
 import errno
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -19,19 +19,21 @@ from ghcm.runtime.jobs.calls import CallStore
 from ghcm.runtime.jobs.store import open_store
 from ghcm.runtime.pubsub.cache import MessageCache, cache_topic
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State, now_us
+from ghcm.runtime.pubsub.redis_connection import commands
+from ghcm.runtime.sinks.reply import store_reply
 from ghcm.runtime.sinks.sink import latest_version
 from ghcm.runtime.sinks.table_sink import TableWriter
 from ghcm.runtime.slot.engine import Engine
 from ghcm.spg.connectors import Mode
 from tests.system.running import until
-from tests.unit.runtime.calls.test_calls import ask, serving, started
+from tests.unit.runtime.calls.test_calls import answers_at, ask, serving, started
 from tests.unit.runtime.small_operators import Compiled, rows_of
 
 WITHOUT = replace(serving(), units=tuple(unit for unit in serving().units if unit.name != "ask"))
 
 
 @contextmanager
-def retiring(base: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Engine, MessageCache, Event]]:
+def retiring(base: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[tuple[Engine, MessageCache, Event]]:
     """An engine that has no unit "ask" any more, whose one call may be answered when the event says so."""
     finish, answering, may_answer = CallStore.finish, Event(), Event()
 
@@ -120,13 +122,13 @@ def waiting(base: Path, id: str) -> str:
 def test_a_call_whose_sink_finds_no_room_waits_and_is_done_when_there_is_some(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, phase: str
 ) -> None:
-    monkeypatch.setattr(responder, "ROOM_US", 100_000)
+    monkeypatch.setattr(responder, "MENDED_US", 100_000)
     program = serving()
     with started(program, tmp_path) as (running, connections):
         disk = Disk(monkeypatch, phase)
         with ThreadPoolExecutor(1) as threads:
             asked = threads.submit(ask, connections, "keep", id="the-call")
-            assert "No space left on device. It goes on when there is room again." in waiting(tmp_path, "the-call")
+            assert "No space left on device. It goes on when that has passed." in waiting(tmp_path, "the-call")
             assert ask(connections, "ask").state is State.DONE
             until(lambda: disk.refused > 2, "the call to be tried again")
             disk.free()
@@ -165,7 +167,7 @@ def test_a_call_fails_that_finds_no_room_where_nothing_waits(tmp_path: Path, mon
 
 
 def test_calls_in_order_wait_behind_one_that_finds_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(responder, "ROOM_US", 100_000)
+    monkeypatch.setattr(responder, "MENDED_US", 100_000)
     program = serving()
     program = replace(program, sinks=(replace(program.sinks[0], mode=Mode.REPLACE),))
     with started(program, tmp_path) as (_, connections):
@@ -179,3 +181,68 @@ def test_calls_in_order_wait_behind_one_that_finds_no_room(tmp_path: Path, monke
             disk.free()
             assert [first.result(60).state, second.result(60).state] == [State.DONE, State.DONE]
     assert latest_version(program.sinks[0], connections) == "second"
+
+
+@contextmanager
+def set_otherwise(client: Any, name: str, value: str) -> Generator[None]:
+    """The Redis of the tests with another setting for the time of the block, and connections that are new."""
+    before = client.config_get(name)[name]
+    client.config_set(name, value)
+    try:
+        client.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+        yield
+    finally:
+        client.config_set(name, before)
+
+
+@contextmanager
+def follows_another(client: Any) -> Generator[None]:
+    """The Redis of the tests takes nothing that is written, as a replica."""
+    client.execute_command("REPLICAOF", "127.0.0.1", "1")
+    try:
+        yield
+    finally:
+        client.execute_command("REPLICAOF", "NO", "ONE")
+
+
+REFUSALS: dict[str, Callable[[Any], AbstractContextManager[None]]] = {
+    "is out of memory": lambda client: set_otherwise(client, "maxmemory", "1"),
+    "refuses the password": lambda client: set_otherwise(client, "requirepass", "another"),
+    "read only replica": follows_another,
+    "good replicas": lambda client: set_otherwise(client, "min-replicas-to-write", "3"),
+}
+"""Redis as it refuses, by what is said of it."""
+
+
+@pytest.mark.parametrize("said", REFUSALS)
+def test_a_call_whose_answer_redis_refuses_waits_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    monkeypatch.setattr(responder, "MENDED_US", 100_000)
+    reached, may_go_on = Event(), Event()
+
+    def stored(*given: Any) -> None:
+        reached.set()
+        assert may_go_on.wait(30)
+        store_reply(*given)
+
+    monkeypatch.setattr(responder, "store_reply", stored)
+    with started(serving(), tmp_path) as (running, connections):
+        client: Any = commands(connections.redis()).client()
+        connections.patience = 0.1
+        cache = connections.cache(cache_topic("small", "ask"), "small", "test")
+        cache.send(Instruction("the-call", "small", "ask", reply="the-reply"))
+        assert reached.wait(30)
+        with REFUSALS[said](client):
+            may_go_on.set()
+            if said in ("is out of memory", "refuses the password"):
+                assert f"{said}. It goes on when that has passed." in waiting(tmp_path, "the-call")
+            else:
+                until(lambda: said in str(trouble(running)), "the answer to be tried again")
+        [answer] = answers_at(cache, "the-reply", 1)
+        assert (answer.state, answer.rows) == (State.DONE, 5), answer
+
+
+def trouble(running: Engine) -> object:
+    """What unit "ask" has with storing its answers; empty where there is none."""
+    return cast("dict[str, dict[str, object]]", running.status()["units"])["ask"]["trouble"] or ""
