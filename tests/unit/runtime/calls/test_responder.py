@@ -219,6 +219,7 @@ def test_a_call_whose_answer_redis_refuses_waits_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str
 ) -> None:
     monkeypatch.setattr(responder, "MENDED_US", 100_000)
+    monkeypatch.setattr(responder, "LARGEST", 0)  # larger ones than this are kept in Redis
     reached, may_go_on = Event(), Event()
 
     def stored(*given: Any) -> None:
