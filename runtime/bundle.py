@@ -12,7 +12,7 @@ import json
 import re
 import sys
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,12 +26,13 @@ from ghcm.errors import GhcmError, sentence, suggest
 from ghcm.runtime.unpacking import unpacked
 from ghcm.signing import TrustedKeys
 from ghcm.source import Origin, Source
-from ghcm.spg.graph import Program
+from ghcm.spg.graph import Cache, Program, Sink, Unit
 from ghcm.spg.json import from_json
 from ghcm.spg.verify import verify
 
 _FORMAT = 1
 _AGAIN = "build it again, or undo what was changed in that file."
+_NAME = re.compile(r"\w+(~\d+)?")
 _importing = threading.RLock()
 _ELSEWHERE = frozenset({"pyspark"})
 """Requirements that only the Spark driver needs, which checks them itself."""
@@ -135,6 +136,8 @@ class Bundle:
             program = from_json(json.loads((self.folder / name).read_text(encoding="utf-8")))
         except (OSError, ValueError, RecursionError) as error:
             raise _unreadable(self.path, name, error) from error
+        if (odd := next(_no_names(program), None)) is not None:
+            raise _unreadable(self.path, name, ValueError(odd))
         if name in self.edited and (broken := verify(program)):  # else the compiler has verified it
             raise _unreadable(self.path, name, ValueError("; ".join(broken[:3])))
         return program
@@ -247,6 +250,16 @@ def _manifest(path: Path, folder: Path) -> Manifest:
 def _unreadable(path: Path, name: str, error: Exception) -> GhcmError:
     message = f'bundle "{path}" cannot be used: "{name}" cannot be read'
     return GhcmError(message, code="GHCM-610", detail=sentence(error), hint=_AGAIN)
+
+
+def _no_names(program: Program) -> Iterator[str]:
+    """What is called by no name of the language, though it may be so in a graph: folders, keys and topics are named by
+    what these are called.
+    """
+    named: list[Program | Cache | Sink | Unit] = [program, *program.caches, *program.sinks, *program.units]
+    for each in named:
+        if _NAME.fullmatch(each.name) is None:
+            yield f'"{each.name}" is no name of a {type(each).__name__.lower()}'
 
 
 def _hash_file(path: Path) -> str:

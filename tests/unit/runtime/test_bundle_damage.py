@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import io
 import json
 import os
@@ -231,3 +232,23 @@ def test_whatever_is_changed_in_a_folder_is_refused_or_a_program(folder: Path, n
             assert error.code in ("GHCM-610", "GHCM-613"), error
             refused += 1
     assert refused > 10
+
+
+@pytest.mark.parametrize("named", ["program", "units", "sinks", "caches"])
+@pytest.mark.parametrize("name", ["", "..", "../../x", "a/b", "a\0b", "a\nb", "*"])
+def test_a_name_that_leads_elsewhere_is_refused_also_where_its_bundle_was_made_with_it(
+    folder: Path, named: str, name: str
+) -> None:
+    program, manifest = (json.loads((folder / each).read_text()) for each in ("spg.json", "manifest.json"))
+    if named == "caches":
+        program["caches"] = [
+            {"name": "", "connector": {"is": "Redis", "place": "calls"}, "origin": program["sinks"][0]["origin"]}
+        ]
+    (program if named == "program" else program[named][0])["name"] = name
+    text = json.dumps(program).encode()
+    (folder / "spg.json").write_bytes(text)
+    manifest["files"]["spg.json"] = hashlib.sha256(text).hexdigest()
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(GhcmError, match=r"spg\.json") as refused:
+        assert Bundle.open(folder).program.units
+    assert "is no name of a" in refused.value.detail
