@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 
 from ghcm.errors import GhcmError
+from ghcm.runtime import keeping
 from ghcm.runtime.daemon.protocol import encode
 from ghcm.runtime.daemon.state import StateDirectory
+from ghcm.runtime.pubsub.cache import Inbox
 from ghcm.supervisor import app
 from ghcm.supervisor.app import Supervisor
+from tests.unit.supervisor.serving import CALLS, serving
 
 EVENTS = 50
 
@@ -44,3 +47,23 @@ def test_changes_that_come_at_once_are_looked_at_once_and_again_where_that_fails
     monkeypatch.setattr(app, "_RETRY_SECONDS", 0.01)
     asyncio.run(scene(StateDirectory(tmp_path)))
     assert len(looks) < EVENTS
+
+
+def test_feedback_is_heard_again_after_an_error_that_nobody_has_thought_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    serve, begun = Inbox.serve, list[object]()
+
+    async def ear(inbox: Inbox, *given: object) -> None:
+        begun.append(given)
+        if len(begun) == 1:
+            raise KeyError("what nobody has thought of")
+        await serve(inbox, *given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Inbox, "serve", ear)
+    monkeypatch.setattr(keeping, "_PAUSE_SECONDS", 0.0)
+    with serving(tmp_path) as shop:
+        assert shop.post(f"{CALLS}?wait=60", {"item": "tea"}).json["state"] == "done"
+    assert len(begun) == 2
+    assert "the ear for feedback has failed, and begins anew" in caplog.text
+    assert "what nobody has thought of" in caplog.text

@@ -1,5 +1,6 @@
 """Tokens and their scopes, as they are made, kept and ended."""
 
+import hmac
 import json
 import stat
 from concurrent.futures import ThreadPoolExecutor
@@ -61,6 +62,21 @@ def test_another_text_is_no_token(tmp_path: Path) -> None:
     _, text = tokens.create("ann", READ, 60)
     others = (text[:-1], text + "x", text.upper(), f" {text}", "", "ghcm_", "ghcm__", text.replace("ghcm_", "other_"))
     assert [other for other in others if tokens.find(other) is not None] == []
+
+
+def test_a_wrong_secret_takes_as_long_as_the_right_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens, compared = TokenFile(tmp_path / "tokens.json"), list[tuple[str, str]]()
+    token, text = tokens.create("ann", READ, 60)
+    same = hmac.compare_digest
+
+    def comparing(left: str, right: str) -> bool:
+        compared.append((left, right))
+        return same(left, right)
+
+    monkeypatch.setattr(hmac, "compare_digest", comparing)
+    texts = [text, text[:-1], f"ghcm_{token.id}_", "ghcm_00000000_x", "x", ""]
+    assert [tokens.find(each) for each in texts] == [token, *[None] * 5]
+    assert len(compared) == len(texts) and {len(each) for pair in compared for each in pair} == {64}
 
 
 def test_a_token_has_its_time(tmp_path: Path) -> None:
