@@ -36,8 +36,10 @@ _PASSES = frozenset((NO_ROOM, "GHCM-740"))
 """No room on a disk or in Redis, and a store that cannot be used: an engine that ends with them goes on from its last
 snapshot when there is room.
 """
-_PASSES_LATER = REFUSED
-"""A Redis that refuses whoever asks, as with another password: a job that has run before waits until that is mended."""
+_PASSES_LATER = frozenset((REFUSED, "GHCM-739"))
+"""A Redis or Kafka that refuses whoever asks, as with another password or without rights: a job that has run before
+waits until that is mended.
+"""
 
 _GONE = error_document(GhcmError("the engine ended before it answered", code="GHCM-747", hint="ask again."))
 _ENDED = error_document(GhcmError("the engine ended before it had changed", code="GHCM-755", hint="submit again."))
@@ -238,7 +240,7 @@ class JobRunner:
                 self._around.changed(self)
             case "failed":
                 error = GhcmError.of(cast("Document", report["error"]))
-                passes = error.code in _PASSES or (error.code == _PASSES_LATER and self.job.started is not None)
+                passes = error.code in _PASSES or (error.code in _PASSES_LATER and self.job.started is not None)
                 if passes and self._around.waits and self.child is not None:
                     self.child.policy.waits = True
                     self._waiting = f"{error.message}. It goes on when that has passed."

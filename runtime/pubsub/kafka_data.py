@@ -89,7 +89,7 @@ def says_why(error: KafkaError) -> bool:
 def another_writes(topic: str) -> GhcmError:
     """Another process has the name of this one and goes on in its place."""
     hint = "run a job in one daemon only."
-    return GhcmError(f'another process writes to "{topic}" in place of this one', code="GHCM-739", hint=hint)
+    return GhcmError(f'another process writes to "{topic}" in place of this one', code="GHCM-757", hint=hint)
 
 
 def explained(settings: Kafka, error: KafkaError, topic: str) -> GhcmError:

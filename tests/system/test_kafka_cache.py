@@ -255,7 +255,7 @@ except Exception as error: print(error)"""
     assert done.stderr == ""
 
 
-_USERS = """\
+USERS = """\
 listener.name.sasl_plaintext.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required \\
 username="{user}" password="{password}" user_{user}="{password}" user_me="my-secret";
 authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
@@ -264,7 +264,7 @@ super.users=User:ghcm
 
 
 def test_a_user_without_password_or_rights_is_told_what_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with broker(tmp_path / "s", monkeypatch, _USERS) as settings:
+    with broker(tmp_path / "s", monkeypatch, USERS) as settings:
         wrong, me = (as_user(settings, "me", password) for password in ("bad-one", "my-secret"))
         with pytest.raises(GhcmError, match="ends the connection of this user") as told:
             KafkaCache(Brokers(wrong, 3.0), "k", "p", "engine").send(Instruction("c1", "p", "u"))

@@ -32,7 +32,7 @@ from tests.kafka_server import as_user, client, kafka, new_topic, quiet, send
 from tests.system.kafka_runs import KafkaRun, admin
 from tests.system.mistakes import GOLDEN, Try
 from tests.system.running import clean_environment
-from tests.system.test_kafka_cache import _USERS, broker
+from tests.system.test_kafka_cache import USERS, broker
 from tests.unit.runtime.formats.decoding import drain_batches
 from tests.unit.runtime.small_operators import dead_letters
 
@@ -293,7 +293,7 @@ def test_what_cannot_be_reached_is_said(settings: Callable[[], Settings], said: 
 def test_a_user_who_is_refused_is_told_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Golden, request: pytest.FixtureRequest
 ) -> None:
-    with broker(tmp_path / "s", monkeypatch, _USERS) as operator:
+    with broker(tmp_path / "s", monkeypatch, USERS) as operator:
         send("k", lines(1), settings=operator)
         wrong, me = (as_user(operator, "me", password) for password in ("bad-one", "my-secret"))
         for name, settings in (("kafka_wrong_password", wrong), ("kafka_no_rights", me)):

@@ -103,8 +103,9 @@ def test_what_a_program_is_now_is_not_known_while_the_store_is_a_version_further
     assert known() is GROWN
 
 
-def test_a_job_that_has_run_waits_for_a_redis_that_refuses_it(store: Store, tmp_path: Path) -> None:
-    refused = GhcmError("Redis refuses the password", code="GHCM-720")
+@pytest.mark.parametrize("code", ["GHCM-720", "GHCM-739"])
+def test_a_job_that_has_run_waits_for_a_redis_or_kafka_that_refuses_it(store: Store, tmp_path: Path, code: str) -> None:
+    refused = GhcmError("it refuses the password", code=code)
     report = json.dumps({"event": "failed", "error": refused.document()})
     program = replace(GROWN, units=(unit("ask", responsive=True),))
 
