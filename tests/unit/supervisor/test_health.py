@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from ghcm.runtime.daemon.protocol import encode
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.redis_connection import commands, open_client
 from ghcm.supervisor.health import Part, Readiness
-from tests.redis_server import RedisServer
-from tests.unit.supervisor.serving import Served, serving
+from tests.redis_server import RedisServer, connected
+from tests.unit.supervisor.serving import JOB, PROGRAM, Served, serving
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +45,41 @@ def test_strangers_are_told_no_more_than_that(shop: Served) -> None:
     assert (answer.status, answer.json["parts"], answer.json["detail"]) == (503, [], "")
     assert answer.json["message"] == "calls cannot be served just now"
     assert shop.get("/health").json == {"status": "ok"}
+
+
+BATCH = """
+responsive batch again() { files("sales.csv", format = csv).as(Sale).map(s => { item: s.item }).to(items) }
+"""
+
+
+def test_an_engine_that_hangs_and_a_spark_that_is_away_are_told(tmp_path: Path) -> None:
+    told = [
+        {"name": JOB, "state": "running", "health": "silent", "reason": "it has not answered for 4 s"},
+        {"name": "spark", "state": "waiting", "health": "starting", "reason": "killed by SIGKILL"},
+    ]
+
+    async def daemon(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with closing(writer):
+            await reader.readline()
+            writer.write(encode({"ok": True, "pid": 1, "processes": told, "units": {}}))
+
+    async def look(shop: Served) -> list[Part]:
+        readiness = Readiness(shop.supervisor.state, Connections(tmp_path, connected(tmp_path).url))
+        shop.supervisor.state.control.parent.mkdir(parents=True, exist_ok=True)
+        async with await asyncio.start_unix_server(daemon, str(shop.supervisor.state.control)):
+            try:
+                return await readiness.parts(shop.supervisor._catalogue.programs.values())
+            finally:
+                readiness.close()
+                await readiness.connections.aclose()
+
+    sink = 'sink items = parquet("items", mode = append)\n\nstream watch'
+    with serving(tmp_path, PROGRAM.replace("stream watch", sink, 1) + BATCH) as shop:
+        parts = {part.name: part for part in asyncio.run(look(shop))}
+    assert parts["daemon"].state == "ok"
+    engine, spark = parts["engine shop"], parts["spark"]
+    assert (engine.needed, engine.state, engine.reason) == (True, "silent", "it has not answered for 4 s")
+    assert (spark.needed, spark.state, spark.reason) == (True, "starting", "killed by SIGKILL")
 
 
 def found(state: Path, url: str, room: int = 0) -> dict[str, Part]:
