@@ -145,7 +145,9 @@ class Keep(BaseModel):
     jobs: Seconds = 30 * 24 * 3600.0
     """Jobs that have ended, with their bundles, snapshots and logs; what is needed to resume a program always stays."""
     letters: Seconds = 30 * 24 * 3600.0
-    """Dead letters of programs that run no more, from the last of them."""
+    """Dead letters: of a program that runs each, of one that runs no more all, from the last of them."""
+    letters_bytes: Annotated[int, Field(ge=1)] = 1_000_000_000
+    """Dead letters of each unit; the oldest go first."""
     log_bytes: Annotated[int, Field(ge=1000)] = 10_000_000
     """The size from which a log is begun anew; the one before it stays beside it."""
     snapshots: Annotated[int, Field(ge=1)] = 2

@@ -11,7 +11,7 @@ beside what it replaces; readers here see a version when all its files are there
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from urllib.parse import unquote
 
@@ -97,6 +97,13 @@ class PlainTable:
     def discard(self, version: str, files: Sequence[DataFile]) -> None:
         for folder, name in self._of(version):
             (folder / name).unlink()
+
+    def forget(self, versions: Iterable[Version]) -> None:
+        """Remove the rows of versions that nobody asks for any more, while others may write."""
+        with alone(self.path):
+            for each in versions:
+                for file in each.files:
+                    (self.path / file.name).unlink(missing_ok=True)
 
     def _of(self, version: str) -> list[tuple[Place, str]]:
         """The files of a version, complete or not, and in which folder each is."""

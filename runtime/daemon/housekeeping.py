@@ -18,6 +18,7 @@ from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.jobs.store import Job, Store
 from ghcm.runtime.pubsub.envelope import now_us
 from ghcm.runtime.settings import Keep
+from ghcm.runtime.sinks import kept_letters
 
 log = logging.getLogger("ghcm.daemon")
 
@@ -42,6 +43,7 @@ class Housekeeping:
             await asyncio.to_thread(self.tidy)
             for _ in range(_ROUNDS):
                 await asyncio.to_thread(self.rotate)
+                await asyncio.to_thread(self.thin)
                 await asyncio.sleep(_LOGS_SECONDS)
 
     def tidy(self) -> None:
@@ -51,9 +53,9 @@ class Housekeeping:
                 self._forget(job)
             except (GhcmError, OSError) as error:  # its snapshots are in a store that is away: the next time
                 log.warning('job "%s" is over and cannot be forgotten yet: %s', job.id, error)
-        running = {job.program for job in self.store.jobs.find(over=False)}
-        for table in self.state.dead.glob("*/*"):
-            if table.parent.name not in running and _touched(table) < time.time() - self.keep.letters:
+        known = {job.program for job in self.store.jobs.find()}
+        for table in self._tables():
+            if table.parent.name not in known and _touched(table) < time.time() - self.keep.letters:
                 log.info('the dead letters in "%s" are removed', table)
                 shutil.rmtree(table, ignore_errors=True)
 
@@ -65,6 +67,30 @@ class Housekeeping:
                     _begin_anew(path, path.with_suffix(".log.1"))
             except OSError as error:  # the disk is full: there may be room the next time
                 log.warning('the log "%s" cannot be begun anew: %s', path.name, error)
+
+    def thin(self) -> None:
+        """Remove the oldest dead letters of programs that run, while these write, and of those that may be resumed; all
+        but what their snapshots name.
+        """
+        jobs: dict[str, list[str]] = {}
+        running: set[str] = set()
+        for job in self.store.jobs.find():
+            jobs.setdefault(job.program, []).append(job.id)
+            running |= set() if job.over else {job.program}
+        for table in self._tables():
+            program = table.parent.name
+            try:
+                before = time.time() - self.keep.letters
+                if program not in jobs or (program not in running and _touched(table) >= before):
+                    continue
+                most, snapshots = self.keep.letters_bytes, self.keep.snapshots
+                if gone := kept_letters.thin(table, int(before * 1e6), most, jobs[program], snapshots):
+                    log.info('%d dead letters in "%s" are removed, the oldest', gone, table)
+            except (GhcmError, OSError) as error:  # the next time
+                log.warning('the oldest dead letters in "%s" cannot be removed yet: %s', table, error)
+
+    def _tables(self) -> list[Path]:
+        return [path for path in self.state.dead.glob("*/*") if path.is_dir()]
 
     def _over(self, ended_before: int) -> Iterator[Job]:
         """The jobs whose time is over: behind the latest of its program and folder that has written."""

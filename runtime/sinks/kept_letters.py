@@ -1,23 +1,30 @@
-"""The dead letters that are kept, as people look at them: counted, one by one or by reason and place, and cleared.
+"""The dead letters that are kept, as people look at them: counted, one by one or by reason and place, and cleared; and
+how the oldest go while more come.
 
 A table of them stands in `<folder>/<program>/<unit>`; `.<unit>.cleared` beside it says since when its letters count,
 and `.<unit>.replayed` until when those of a task do not, because they have run through the program again.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
 from ghcm.durable import flush
 from ghcm.functions import Failure
+from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.dead_letter import DEAD_LETTER, LONGEST, table_of
-from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.formats.file_readers import read_file
 from ghcm.runtime.pubsub.envelope import now_us
-from ghcm.runtime.sinks.backend import Commit
-from ghcm.runtime.sinks.sink import read, view
+from ghcm.spg.connectors import Files
+from ghcm.tables.plain import PlainTable
+from ghcm.tables.versions import Version, explained, series_of
 from ghcm.values.timestamps import timestamp_text
+
+_AT_ONCE = 1000
+"""Versions that are removed under one lock."""
 
 
 def tables(folders: Iterable[Path], program: str | None = None, unit: str | None = None) -> list[Path]:
@@ -44,14 +51,13 @@ def letters(table: Path) -> Iterator[dict[str, Any]]:
     return ({**letter, "time": commit.time} for commit, letter in waiting(table))
 
 
-def waiting(table: Path, *, whole: bool = False) -> Iterator[tuple[Commit, dict[str, str]]]:
+def waiting(table: Path, *, whole: bool = False) -> Iterator[tuple[Version, dict[str, str]]]:
     """The letters of a table that were neither cleared nor replayed, in order, with their commits; or of them those
     whose input is `whole`.
     """
-    commits, since, replayed = _commits(table), _cleared(table), _replayed(table)
-    rows = read(table_of(table), Connections(table), version=commits[-1].version) if commits else iter(())
-    for commit in commits:
-        for row in islice(rows, commit.rows):
+    since, replayed = _cleared(table), _replayed(table)
+    for commit in _commits(table):
+        for row in _rows(table, commit):
             letter = cast("dict[str, str]", dict(zip(DEAD_LETTER.names, row, strict=True)))
             told = _is_whole(letter)
             gone = commit.time <= since or (told and commit.time <= replayed.get(letter["task"], 0))
@@ -105,8 +111,45 @@ def clear(found: Sequence[Path]) -> int:
     return cleared
 
 
-def _commits(table: Path) -> list[Commit]:
-    return view(table_of(table), Connections(table)).commits()
+def thin(table: Path, before: int, most: int, jobs: Iterable[str], snapshots: int) -> int:
+    """Remove the oldest versions of a table, which others may write: what was committed before this moment
+    (microseconds), and what is beyond so many bytes; how many letters. What a snapshot of these jobs may name stays:
+    the last versions of each of their runs, as many as there are snapshots and one that is just being taken.
+    """
+    prefixes, kept = tuple(f"{job}-" for job in jobs), Counter[str]()
+    gone: list[Version] = []
+    for commit in reversed(_commits(table)):
+        most -= sum(_size(table / file.name) for file in commit.files)
+        series, number = series_of(commit.version)
+        if number and commit.version.startswith(prefixes):
+            kept[series] += 1
+            if kept[series] <= snapshots + 1:
+                continue
+        if most < 0 or commit.time < before:
+            gone.append(commit)
+    gone.reverse()
+    for at in range(0, len(gone), _AT_ONCE):  # who writes waits for each portion
+        PlainTable(table).forget(gone[at : at + _AT_ONCE])
+    return sum(each.rows for each in gone)
+
+
+def _size(file: Path) -> int:
+    with suppress(FileNotFoundError):
+        return file.stat().st_size
+    return 0
+
+
+def _commits(table: Path) -> list[Version]:
+    with explained(table, "read"):
+        return PlainTable(table).commits()
+
+
+def _rows(table: Path, commit: Version) -> Iterator[Row]:
+    """The rows of a version; none where it was removed meanwhile."""
+    connector = cast("Files", table_of(table).connector)
+    for file in commit.files:
+        with explained(table, "read"), suppress(FileNotFoundError):
+            yield from read_file(table / file.name, connector, DEAD_LETTER)
 
 
 def _mark(table: Path) -> Path:

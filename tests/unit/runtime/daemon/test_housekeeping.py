@@ -1,17 +1,24 @@
 """What is removed when its time is over, and what never is."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from ghcm.functions import Failure
 from ghcm.places import Remote
 from ghcm.runtime.daemon.housekeeping import Housekeeping
 from ghcm.runtime.daemon.state import StateDirectory, note_base
+from ghcm.runtime.data.dead_letter import DeadLetter, table_of
 from ghcm.runtime.jobs.store import JobState, Store, open_store
+from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State, now_us
 from ghcm.runtime.settings import Keep
+from ghcm.runtime.sinks import kept_letters
+from ghcm.runtime.sinks.backend import SinkWriter
+from ghcm.runtime.sinks.sink import open_writer
 
 HOUR_US = 3600 * 1_000_000
 
@@ -88,6 +95,83 @@ def test_dead_letters_go_when_their_program_has_long_ended(state: StateDirectory
                 os.utime(path, (0, 0))
     keeping(state, store, Keep()).tidy()
     assert {path.parent.name for path in state.dead.glob("*/*")} == {"traffic", "fresh"}
+
+
+VERSION = "t-1-feed-_dead-{:010d}-{}"
+"""What a unit calls its versions: by snapshot and run."""
+
+
+def letters_of(state: StateDirectory, versions: Iterable[str]) -> Path:
+    """A table with these versions, a letter in each."""
+    table = state.dead / "traffic" / "feed"
+    writer = opened(table)
+    for version in versions:
+        writer.write([DeadLetter("feed", "task", Failure.BAD_CAST, version, "{}", "t:1:1").row()])
+        writer.prepare(version)
+        writer.commit(version)
+    writer.close()
+    return table
+
+
+def opened(table: Path) -> SinkWriter:
+    return open_writer(table_of(table), Connections(table), writer="w", key=None, call=None, staging=table / "staged")
+
+
+def kept(table: Path) -> list[str]:
+    """The versions of which there are letters, as these say."""
+    return [each["detail"] for each in kept_letters.letters(table)]
+
+
+def test_the_oldest_dead_letters_go_while_their_program_runs_but_none_that_a_snapshot_names(
+    state: StateDirectory, store: Store, tmp_path: Path
+) -> None:
+    job(state, store, "t-1", JobState.RUNNING, 9, tmp_path)
+    runs = [VERSION.format(number, run) for run in ("0000000a", "0000000b") for number in range(1, 7)]
+    table = letters_of(state, [*runs, "a-call-dead"])
+    keeping(state, store, Keep()).thin()
+    assert len(kept(table)) == 13
+    size = max(path.stat().st_size for path in table.glob("part-*"))
+    keeping(state, store, Keep(letters_bytes=11 * size)).thin()
+    assert kept(table) == [*runs[2:], "a-call-dead"]
+    keeping(state, store, Keep(letters=1e-6)).thin()
+    assert kept(table) == [*runs[3:6], *runs[9:]]
+    restored = opened(table)
+    for version in (runs[4], runs[11]):
+        restored.recover([version])
+        restored.commit(version)
+    restored.close()
+    store.jobs.move("t-1", JobState.STOPPED)
+    store.jobs.forget("t-1")
+    keeping(state, store, Keep(letters=1e-6)).tidy()
+    assert not table.exists()
+
+
+def test_dead_letters_that_a_snapshot_names_stay_while_their_program_may_be_resumed(
+    state: StateDirectory, store: Store, tmp_path: Path
+) -> None:
+    job(state, store, "t-1", JobState.STOPPED, 9, tmp_path)
+    table = letters_of(state, [VERSION.format(number, "0000000a") for number in range(1, 7)])
+    house = keeping(state, store, Keep(letters=1e-6), "t-1")
+    house.tidy()
+    house.thin()
+    assert kept(table) == [VERSION.format(number, "0000000a") for number in (4, 5, 6)]
+
+
+def test_dead_letters_are_written_and_read_while_the_oldest_go(
+    state: StateDirectory, store: Store, tmp_path: Path
+) -> None:
+    job(state, store, "t-1", JobState.RUNNING, 9, tmp_path)
+    versions = [VERSION.format(number, "0000000a") for number in range(1, 121)]
+    with ThreadPoolExecutor(1) as threads:
+        writing = threads.submit(letters_of, state, versions)
+        while not writing.done():
+            keeping(state, store, Keep(letters=1e-6)).thin()
+            for table in state.dead.glob("*/*"):
+                found = kept(table)
+                assert found == sorted(found)
+        table = writing.result()
+    keeping(state, store, Keep(letters=1e-6)).thin()
+    assert kept(table) == versions[-3:]
 
 
 def test_logs_are_begun_anew_while_their_processes_write(state: StateDirectory, store: Store) -> None:
