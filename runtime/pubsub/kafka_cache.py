@@ -68,13 +68,15 @@ class KafkaCache:
         group = self._groups.get(unit) or self._groups.setdefault(unit, self._group(unit))
 
         def take(milliseconds: int) -> Held | None:
-            hold(self.fence)
-            held = group.take(milliseconds)
+            held = None
             try:
+                hold(self.fence)
+                held = group.take(milliseconds)
                 hold(self.fence)  # this process may have stood still in between, and others begin with the call
             except GhcmError:
                 if held is not None:
                     group.give_back(held)
+                group.close(leave=True)  # whoever has the program by now would wait for what is this worker's
                 raise
             return held
 

@@ -12,12 +12,13 @@ from ghcm.fence import awake, note_lease
 from ghcm.runtime.pubsub.cache import Topic
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State
+from ghcm.runtime.pubsub.kafka_connection import topic_name
 from ghcm.runtime.pubsub.kafka_group import Group
 from ghcm.runtime.sinks.backend import SinkWriter
 from ghcm.runtime.sinks.sink import open_writer
 from ghcm.runtime.worker import may_pass
 from tests.conformance.live_runs import checked
-from tests.kafka_server import kafka, messages, new_topic
+from tests.kafka_server import brokers, kafka, messages, new_topic
 from tests.redis_server import RedisServer
 from tests.unit.test_fence import Daemons
 
@@ -45,6 +46,13 @@ def take_over(daemons: Daemons) -> None:
     daemons.take("second")
     fence = daemons.fences["first"]
     note_lease(fence.file, replace(fence.held(), until=awake()))
+
+
+def workers(group: str) -> list[str]:
+    """The names of those that share the calls of a unit."""
+    with brokers().admin() as manager:
+        told = manager.describe_groups([topic_name(group)])[topic_name(group)]
+    return [each["group_instance_id"] for each in told["members"]]
 
 
 @pytest.mark.parametrize("delivery", ["exactly_once", "at_least_once"])
@@ -131,7 +139,7 @@ def test_a_cache_on_kafka_takes_and_answers_nothing_for_whoever_had_the_program_
             patch.setattr(Group, "take", slept)
             with pytest.raises(GhcmError, match="without its lease"):
                 old.receive("unit", 60)
-        old.close()  # so that its partitions are the second's
+        assert workers(f"{program}:calls.{program}.unit") == []  # so that its partitions are the second's at once
         ended = set[str]()
         while ended != {"1", "3"}:  # the first has not committed what it took
             found = new.receive("unit", 60)
