@@ -2,6 +2,7 @@
 
 import json
 import os
+import pwd
 import re
 import shutil
 import socket
@@ -26,7 +27,7 @@ from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka
 from tests.kafka_server import as_user, kafka, new_topic, records, services_folder
 from tests.redis_server import await_redis
 from tests.system.private_redis import PrivateRedis
-from tests.system.running import Running, ghcm, running
+from tests.system.running import PATIENCE, Running, clean_environment, ghcm, running
 
 pytestmark = [
     pytest.mark.system,
@@ -206,6 +207,18 @@ def test_what_is_open_already_is_closed_by_the_next_daemon_and_http_answers_nobo
     other.stop()
     ended = json.loads(other.state.audit.read_text().splitlines()[-1])
     assert (ended["action"], ended["from"]) == ("shutdown", "signal SIGTERM")
+
+
+def test_who_ends_the_daemon_is_noted(tmp_path: Path) -> None:
+    with running(tmp_path) as daemon:
+        assert daemon.process is not None
+        line = [sys.executable, "-m", "ghcm.cli", "stop", "--daemon"]
+        with subprocess.Popen(line, cwd=tmp_path, env=clean_environment(), stdout=subprocess.DEVNULL) as stopping:
+            assert stopping.wait(PATIENCE) == 0
+        assert daemon.process.wait(PATIENCE) == 0
+        ended = json.loads(daemon.state.audit.read_text().splitlines()[-1])
+    me = pwd.getpwuid(os.getuid()).pw_name
+    assert (ended["action"], ended["caller"], ended["from"]) == ("shutdown", me, f"process {stopping.pid}")
 
 
 def test_nobody_reads_the_private_redis(open_folder: Path) -> None:
