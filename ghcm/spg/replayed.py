@@ -13,7 +13,7 @@ from ghcm.spg.ops import EventTime, Publish, ReadSink, ReadTable, Source, To, Wi
 from ghcm.spg.traits import State, Time, traits_of
 from ghcm.types import Shape
 
-LETTERS = "dead letters"
+LETTERS = "letters~0"
 """The sink that what comes from within a unit is read from; no program has one of that name."""
 
 _JSON = ("json", "parquet", "arrow")
