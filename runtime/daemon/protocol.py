@@ -34,6 +34,7 @@ from ghcm.runtime.pubsub.envelope import to_json
 Document: TypeAlias = dict[str, object]
 
 LONGEST_LINE = 4 * 1024 * 1024
+_HEARD_S = 0.25
 
 
 def encode(document: Mapping[str, object]) -> bytes:
@@ -100,6 +101,26 @@ def call_document(call: Call) -> Document:
     }
 
 
+def _lines(connection: socket.socket) -> Iterator[bytes]:
+    """The lines as they come. Nothing is waited for without end: a Ctrl-C that comes just before a read would be heard
+    only after it.
+    """
+    connection.settimeout(_HEARD_S)
+    begun: list[bytes] = []
+    while True:
+        try:
+            data = connection.recv(65536)
+        except TimeoutError:
+            continue
+        if not data:
+            return
+        *whole, rest = data.split(b"\n")
+        for line in whole:
+            yield b"".join([*begun, line])
+            begun.clear()
+        begun.append(rest)
+
+
 @dataclass(slots=True)
 class Control:
     """The client's side, blocking: one connection for each request."""
@@ -114,12 +135,11 @@ class Control:
         """The answers to a request, as they come."""
         with self._connect() as connection:
             connection.sendall(encode({"op": op, **arguments}))
-            with connection.makefile("rb") as lines:
-                for line in lines:
-                    answer = raised(decode(line))
-                    if answer.get("end"):
-                        return
-                    yield answer
+            for line in _lines(connection):
+                answer = raised(decode(line))
+                if answer.get("end"):
+                    return
+                yield answer
         if op not in ("watch", "logs", "shutdown"):
             raise GhcmError("the daemon ended before it answered", code="GHCM-723", hint="see its log in the state.")
 
