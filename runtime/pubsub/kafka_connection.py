@@ -85,9 +85,15 @@ class _LastWords(logging.Handler):
 
     @property
     def cause(self) -> str:
-        """What tells most of why a connection was lost: attempts that follow say less."""
+        """What tells most of why a connection was lost: attempts that follow say less, and time runs out for all."""
         said = list(self._said)
-        return next((each for each in reversed(said) if re.search(r"\[SSL|uthentic", each)), "".join(said[-1:]))
+        reasons = (
+            each
+            for tells in (r"\[SSL|uthentic", "^(?!.*timed out)")
+            for each in reversed(said)
+            if re.search(tells, each)
+        )
+        return next(reasons, "".join(said[-1:]))
 
 
 _last_words = _LastWords()
