@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -213,7 +214,8 @@ def test_what_comes_is_followed(
     write(place, out, "a", visits(1, 2))
     write(place, made.sink("latest"), "a", visits(1, 2))
     pauses = iter([partial(write, place, out, "b", visits(3, 4)), partial(write, place, out, "c", visits(5))])
-    monkeypatch.setattr("ghcm.cli.sinks.time.sleep", lambda _: next(pauses)())
+    # The module's own clock: other threads of the process sleep too.
+    monkeypatch.setattr("ghcm.cli.sinks.time", SimpleNamespace(sleep=lambda _: next(pauses)()))
     read("v", "out", where="n != 3", follow=True, limit=4, json=True)
     assert [each["n"] for each in printed(capsys)] == [1, 2, 4, 5]
     changed = [(10**15, "/2", 22, None), *visits(3)]
