@@ -7,7 +7,10 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.campaigns import times
 from tests.conformance.spark_runs import start_spark
+
+_WHOLE_STAGE = "spark.sql.codegen.wholeStage"
 
 
 @pytest.fixture(scope="session")
@@ -16,3 +19,16 @@ def spark() -> Iterator[SparkSession]:
     session = start_spark()
     yield session
     session.stop()
+
+
+@pytest.fixture
+def operators_apart(spark: SparkSession) -> Iterator[None]:
+    """Operators of Spark do not share their loops. What is generated for their expressions stays the same, at half the
+    cost or less: for many small jobs. Longer campaigns do without this.
+    """
+    if times(1) > 1:
+        yield
+        return
+    spark.conf.set(_WHOLE_STAGE, "false")
+    yield
+    spark.conf.unset(_WHOLE_STAGE)

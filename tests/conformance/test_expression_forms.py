@@ -35,6 +35,7 @@ def test_both_forms_mean_what_the_reference_does(form: Form) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("operators_apart")
 def test_all_agree_on_spark(spark: SparkSession, tmp_path: Path) -> None:
     element = function_of(FORMS[0])[1]
     bodies = {f"form{number}": function_of(form)[0].body for number, form in enumerate(FORMS)}

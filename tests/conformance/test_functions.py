@@ -141,16 +141,11 @@ def _is_refused(case: Case) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("operators_apart")
 @pytest.mark.parametrize("family", FAMILY_CASES)
 def test_spark_agrees(family: str, spark: SparkSession, tmp_path: Path) -> None:
-    """A few tasks at a time: each task of a union takes all of the plan with it. What is generated for one expression
-    is the same where operators do not share their loops, which costs a third less.
-    """
-    spark.conf.set("spark.sql.codegen.wholeStage", "false")
-    try:
-        groups = grouped(FAMILY_CASES[family])
-        for first in range(0, len(groups), 10):
-            some = [*chain.from_iterable(groups[first : first + 10])]
-            agree(spark, family_program(some), "functions", tmp_path)
-    finally:
-        spark.conf.unset("spark.sql.codegen.wholeStage")
+    """A few tasks at a time: each task of a union takes all of the plan with it."""
+    groups = grouped(FAMILY_CASES[family])
+    for first in range(0, len(groups), 10):
+        some = [*chain.from_iterable(groups[first : first + 10])]
+        agree(spark, family_program(some), "functions", tmp_path)

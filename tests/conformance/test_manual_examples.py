@@ -16,7 +16,7 @@ from ghcm.source import Source
 from ghcm.spg.graph import Program
 from tests.conformance.spark_runs import agree
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("operators_apart")]
 
 
 PLAIN = Example("", "").given

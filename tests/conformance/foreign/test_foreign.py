@@ -38,6 +38,7 @@ def test_the_native_engine_gives_what_is_expected(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("operators_apart")
 @pytest.mark.parametrize(("cases", "name"), CASES)
 def test_spark_gives_what_is_expected(
     cases: CaseSet, name: str, shared: Path, tmp_path: Path, spark: SparkSession
