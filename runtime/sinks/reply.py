@@ -9,6 +9,7 @@ from typing import cast
 
 import redis
 
+from ghcm.fence import hold
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.types import Struct
@@ -41,7 +42,8 @@ def reply_rows(text: str) -> list[Json]:
 
 
 def store_reply(connections: Connections, call: str, text: str) -> None:
-    """Keep the rows in Redis. To be done before the final feedback is sent."""
+    """Keep the rows in Redis, before the final feedback is sent. GhcmError where the fence does not stand."""
+    hold(connections.fence)
     connections.run(lambda client: client.set(reply_key(call), text, px=round(connections.kept_s * 1000)))
     connections.sync()
 

@@ -16,6 +16,7 @@ from ghcm.runtime.daemon.locks import Leases
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State
+from ghcm.runtime.sinks.reply import load_reply, store_reply
 from ghcm.runtime.sinks.sink import open_writer, read
 from ghcm.runtime.worker import may_pass
 from ghcm.spg.graph import Sink
@@ -300,3 +301,16 @@ def test_a_cache_on_redis_takes_and_answers_nothing_for_whoever_had_the_program_
     finally:
         for cache in (*caches.values(), caller):
             cache.close()
+
+
+def test_no_rows_of_a_reply_are_replaced_without_a_lease(daemons: Daemons) -> None:
+    daemons.take("first")
+    old, new = (daemons.connections(each) for each in daemons.fences)
+    lease = daemons.fences["first"].held()
+    note_lease(daemons.fences["first"].file, type(lease)(lease.owner, lease.token, awake()))
+    daemons.lapse()
+    daemons.take("second")
+    store_reply(new, daemons.program, "[2]")
+    with pytest.raises(GhcmError, match="without its lease"):
+        store_reply(old, daemons.program, "[1]")
+    assert load_reply(new, daemons.program) == "[2]"
