@@ -54,11 +54,11 @@ def test_who_is_refused_is_told_when_to_call_again_and_is_taken_then() -> None:
     clock = Clock()
     found = bucket(clock, 0.1, 2)
     assert accepted(found, "ann") == 2
-    for _ in range(3):
+    for number in range(3):
         with pytest.raises(Problem, match='"ann" calls too often') as caught:
             found.charge("ann")
         assert (caught.value.status, caught.value.retry_after) == (429, 10)
-        found.charge(f"bob {_}")
+        found.charge(f"bob {number}")
     clock.now += caught.value.retry_after
     found.charge("ann")
 
@@ -99,7 +99,8 @@ def test_a_caller_who_calls_too_often_is_refused_and_others_are_not(shop: Served
     answers = [shop.post(f"{CALLS}?wait=60", TEA, **ann) for _ in range(7)]
     assert [answer.status for answer in answers] == [200] * 5 + [429] * 2
     refused = answers[-1]
-    assert (refused.json["code"], refused.headers["retry-after"]) == ("GHCM-334", "1000")
+    assert refused.json["code"] == "GHCM-334"
+    assert 100 < int(refused.headers["retry-after"]) <= 1000  # since the first call
     assert "[quotas] rate" in refused.json["hint"]
     assert shop.get(f"{CALLS}/{answers[0].json['id']}", **ann).status == 200
     assert shop.post(f"{CALLS}?wait=60", TEA, **bob).status == 200
