@@ -162,6 +162,6 @@ def _sink(unit: Unit, call: Call, wanted: str | None) -> str:
 
 def _kept(call: Call, text: str | None) -> list[Json]:
     if text is None:
-        detail, hint = ("[keep] answers says how long replies stay.", "call again, or have the unit write to a sink.")
+        detail, hint = "[keep] answers says how long replies stay.", "call again, or have the unit write to a sink."
         raise Problem(404, "GHCM-329", f'the reply of call "{call.id}" is gone', detail=detail, hint=hint)
     return reply_rows(text)

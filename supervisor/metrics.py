@@ -42,7 +42,6 @@ class Metrics(Collector):
     _counted: dict[str, int] = field(default_factory=dict[str, int])
     _rows: Counter[tuple[str, str, str]] = field(default_factory=Counter[tuple[str, str, str]])
     _families: list[Metric] = field(default_factory=list[Metric])
-
     _measuring: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def __post_init__(self) -> None:

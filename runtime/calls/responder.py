@@ -40,7 +40,7 @@ _RETIRE_S = 3600.0
 """Calls have deadlines; one that runs longer than this is broken off with its unit."""
 
 _CLOSING_S = 30.0
-"""How long the writers of a call may take to close that has ended."""
+"""How long the writers of a call that has ended may take to close."""
 
 
 class Responder:
@@ -216,8 +216,9 @@ class Responder:
 
     def _waits_for(self, error: GhcmError | None) -> str:
         """What a call waits for that has ended with this; empty where it has failed."""
-        waits = error is not None and self._services.waits and self._calls is not None
-        return waits_for(error.code, error.message) if error is not None and waits else ""
+        if error is None or self._calls is None or not self._services.waits:
+            return ""
+        return waits_for(error.code, error.message)
 
     def _put_off(self, delivery: Delivery, reason: str, run: CallRun | None) -> None:
         """Have a call wait, which is no attempt that has failed. What it has prepared or committed is there already

@@ -38,7 +38,7 @@ T = TypeVar("T")
 _BATCH_SECONDS = 24 * 3600
 _LOOK_SECONDS = 0.1
 _GIVE_UP_SECONDS = 3.0
-"""How long a Redis may take to answer that is told of a lease that nobody needs any more."""
+"""How long Redis may take to give up a lease that nobody needs any more."""
 
 
 @dataclass(eq=False)

@@ -253,8 +253,8 @@ class CallStore:
         return self.finish(id, Feedback(id, State.CANCELLED))
 
     def keep(self, id: str, why: str = _KEPT, next_attempt: int | None = None) -> bool:
-        """Have a call without an answer wait as if nobody had begun with it, until then (microseconds) at least; False
-        if it has its answer.
+        """Have a call without an answer wait as if nobody had begun with it, until `next_attempt` (microseconds) at
+        least; False if it has its answer.
         """
         feedback = Feedback(id, State.ACCEPTED, detail=why)
         return self._database.change(_WAIT + " AND final = 0", _text(feedback), next_attempt, id) == 1

@@ -44,8 +44,8 @@ class Engine:
     units until stopped; without it `run` leaves them out. `changed` is called in the loop when a unit has changed its
     state or committed. `build`: how operators are made, for tests of the engine itself. `now`: the clock (microseconds
     since 1970) that operators go by. `since`: the versions in which publish policies began. `piece`: bytes of a file
-    that are read first, later ones are larger. `waits`: calls that find no room, or a Redis that
-    refuses, wait for that to pass.
+    that are read first, later ones are larger. `waits`: calls that find no room, or a Redis that refuses, wait for that
+    to pass.
     """
 
     def __init__(  # noqa: PLR0913 - the options of a run, by name
