@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -73,6 +74,13 @@ int pthread_cond_timedwait(pthread_cond_t *restrict it, pthread_mutex_t *restric
     static int (*call)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
     if (!call) call = real("pthread_cond_timedwait", "GLIBC_2.3.2");
     struct timespec found = it->__data.__wrefs & 2 ? *until : of_kernel(until); /* 2: it waits by the monotonic clock */
+    return call(it, lock, &found);
+}
+
+int cnd_timedwait(cnd_t *restrict it, mtx_t *restrict lock, const struct timespec *restrict until) {
+    static int (*call)(cnd_t *, mtx_t *, const struct timespec *);
+    if (!call) call = real("cnd_timedwait", NULL); /* which waits within libc: the client of Kafka has it from there */
+    struct timespec found = of_kernel(until);
     return call(it, lock, &found);
 }
 
