@@ -298,15 +298,18 @@ class Leases:
     async def keep(self, programs: Callable[[], Iterable[str]], lost: Callable[[str, GhcmError], None]) -> None:
         """Renew these leases until cancelled; `lost` is told the program and why, where another daemon has one."""
         while self._client is not None:
-            for program in set(programs()):
-                try:
-                    await self.renew(program)
-                except GhcmError as error:
-                    if error.code == "GHCM-729":
-                        lost(program, error)
-                    else:
-                        log.warning('the lease on "%s" could not be renewed: %s', program, error.message)
+            # All at once: where Redis hangs for a while, none waits for the others, and so runs out.
+            await asyncio.gather(*(self._keep(program, lost) for program in set(programs())))
             await asyncio.sleep(self._seconds / 3)
+
+    async def _keep(self, program: str, lost: Callable[[str, GhcmError], None]) -> None:
+        try:
+            await self.renew(program)
+        except GhcmError as error:
+            if error.code == "GHCM-729":
+                lost(program, error)
+            else:
+                log.warning('the lease on "%s" could not be renewed: %s', program, error.message)
 
     async def close(self) -> None:
         """Give the connection back."""

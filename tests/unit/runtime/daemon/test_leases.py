@@ -52,6 +52,30 @@ def test_a_daemon_that_lost_its_claim_is_told_and_one_that_lives_keeps_it(
     asyncio.run(scene())
 
 
+def test_no_lease_waits_for_another_to_be_renewed(
+    redis_server: RedisServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs, begun = {"one", "other"}, set[str]()
+    both = asyncio.Event()
+
+    async def slow(_: Leases, program: str) -> None:
+        begun.add(program)
+        if begun == programs:
+            both.set()
+        await both.wait()
+
+    async def scene() -> None:
+        leases = Leases(redis_server.url, "me", tmp_path / "leases", seconds=30)
+        keeping = asyncio.create_task(leases.keep(lambda: programs, lambda *_: None))
+        await asyncio.wait_for(both.wait(), 30)
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+        await leases.close()
+
+    monkeypatch.setattr(Leases, "renew", slow)
+    asyncio.run(scene())
+
+
 def test_a_server_that_is_away_is_told_at_once(tmp_path: Path) -> None:
     async def scene() -> None:
         leases = Leases(f"unix://{tmp_path}/none.sock", "me", tmp_path / "leases", seconds=30)
