@@ -95,9 +95,9 @@ class Http(BaseModel):
     keep_alive: Seconds = 5.0
     """How long a connection may wait for its next request."""
     connections: Annotated[int, Field(gt=0)] = 800
-    """Open connections."""
+    """Connections that are answered at once; 32 more may be open."""
     address_connections: Annotated[int, Field(gt=0)] = 400
-    """Open connections of one address, or of one network of IPv6 (/64)."""
+    """The same for one address, or for one network of IPv6 (/64)."""
 
 
 class Spark(BaseModel):

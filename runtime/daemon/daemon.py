@@ -100,7 +100,7 @@ class Daemon:
 
     def signalled(self, number: signal.Signals) -> None:
         """End in order; asked once more, at once: what runs is cut off, and runs again after the next start."""
-        # Who has sent it is told to a process that waits for signals alone; so would be all that it starts.
+        # The sender is not known: it is told to who blocks the signal alone, and children would inherit that.
         self._audit.note("shutdown", caller="", origin=f"signal {number.name}")
         if self.stopping.is_set() and number != signal.SIGHUP:  # a terminal that closes may say so twice
             log.info("stopping at once")
