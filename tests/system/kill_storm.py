@@ -19,6 +19,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -202,7 +203,7 @@ def storm(
             weather(found, count, kinds, longest)
             found.finish(rows)
             check_end(found, rows)
-        assert orphans(folder) == [] if not over else True
+        assert over or orphans(folder) == []
         with running(folder, **environment):  # no lock and no socket is in the way of the next
             pass
     return found
@@ -215,21 +216,21 @@ def keep_logs(of: Path, to: Path, kind: object, error: BaseException | None, _tr
 
 
 def weather(found: Storm, count: int, kinds: frozenset[str], longest: float) -> None:
-    """Rage while callers call and readers read."""
+    """Rage while callers call and readers read; raises what ends one of them before its time."""
     callers, truth = found.callers, found.truth
-    work = [threading.Thread(target=each) for each in (callers.call, callers.call, found.read, truth.ask, truth.call)]
+    beside = (callers.call, callers.call, found.read, truth.ask, truth.call)
+    with ThreadPoolExecutor(len(beside)) as threads:
+        work = [threads.submit(each) for each in beside]
+        try:
+            callers.await_one("tally" if found.place.spark else "count_of")
+            found.sizes.before = found.sizes.memory()
+            found.rage(count, kinds, longest)
+            time.sleep(NOTICED + 1)  # what /ready says then is heard too
+        finally:
+            callers.over.set()
+            truth.over.set()
     for each in work:
-        each.start()
-    try:
-        callers.await_one("tally" if found.place.spark else "count_of")
-        found.sizes.before = found.sizes.memory()
-        found.rage(count, kinds, longest)
-        time.sleep(NOTICED + 1)  # what /ready says then is heard too
-    finally:
-        callers.over.set()
-        truth.over.set()
-        for each in work:
-            each.join()
+        each.result()
 
 
 def check_end(found: Storm, rows: int) -> None:
@@ -239,7 +240,6 @@ def check_end(found: Storm, rows: int) -> None:
     assert sorted(numbers_in(daemon.folder)) == list(range(rows))
     assert sorted(numbers_in_table(daemon.folder)) == list(range(rows))
     expected = [{"key": 3, "value": rows // 10}]
-
     answer, calm = daemon.post("/programs/storm/units/count_of/calls?wait=30", {"digit": 3}), time.monotonic()
     while answer.status == 202 and answer.json["state"] not in FINAL and time.monotonic() < calm + RECOVERY:
         answer = daemon.get(f"{answer.json['links']['self']}?wait=5")
@@ -256,6 +256,7 @@ def check_end(found: Storm, rows: int) -> None:
         found_there = answers_on_kafka(found.place.services)
         assert {id: answers for id, answers in found_there.items() if len(answers) > 1} == {}
     assert daemon.job(found.place.job)["state"] == "running"
+    assert found.truth.told and found.truth.tried
     lies, large = found.truth.lies(), found.sizes.too_large()
     assert not lies, "\n".join(lies)
     assert not large, large
