@@ -11,7 +11,6 @@ LEAST = 0.95
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("operators_apart")
 @pytest.mark.timeout(1800)
 def test_generated_programs_on_spark(spark: SparkSession) -> None:
     seeds, met = chosen("spark")
