@@ -200,6 +200,23 @@ def at_work(world: World, call: str) -> None:
     until(begun, "the call to begin")
 
 
+def test_a_call_whose_redis_refuses_waits_for_it(world: World) -> None:
+    client: Any = commands(open_client(world.url)).client()
+    call = world.send("add_up", least=0)
+    world.await_event("call", id=call, state="running")
+    client.config_set("maxmemory", "1")
+    try:
+        until(lambda: f'call "{call}" ' in (world.folder / "driver.log").read_text(), "the call to wait")
+        stored = world.store.calls.get(call)
+        assert stored is not None and not stored.final, stored
+    finally:
+        client.config_set("maxmemory", "0")
+        client.close()
+    done = world.answer(call)
+    assert done.state is State.DONE and done.sinks["totals"].rows == 3
+    assert world.rows("latest") == world.rows("totals") == [("a", 7), ("b", 5), ("c", 1)]
+
+
 def test_a_call_that_the_end_of_spark_cuts_off_has_no_answer_and_runs_again(world: World) -> None:
     call = world.send("slow", rows=3)
     at_work(world, call)
@@ -248,20 +265,3 @@ def test_asked_to_stop_it_ends_with_all_its_processes(world: World) -> None:
     family = world.family()
     assert world.stop() == 0
     assert psutil.wait_procs(family, timeout=60)[1] == []
-
-
-def test_a_call_whose_redis_refuses_waits_for_it(world: World) -> None:
-    client: Any = commands(open_client(world.url)).client()
-    call = world.send("add_up", least=0)
-    world.await_event("call", id=call, state="running")
-    client.config_set("maxmemory", "1")
-    try:
-        until(lambda: f'call "{call}" ' in (world.folder / "driver.log").read_text(), "the call to wait")
-        stored = world.store.calls.get(call)
-        assert stored is not None and not stored.final, stored
-    finally:
-        client.config_set("maxmemory", "0")
-        client.close()
-    done = world.answer(call)
-    assert done.state is State.DONE and done.sinks["totals"].rows == 3
-    assert world.rows("latest") == world.rows("totals") == [("a", 7), ("b", 5), ("c", 1)]
