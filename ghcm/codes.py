@@ -40,6 +40,7 @@ WRITING = (
     _kind(110, "a comparison with null, which is never true", 'Write "is null" or "is not null".'),
     _kind(111, "a parameter of a function that is no name", "Write (a, b) => ... with names."),
     _kind(112, "a tuple of fewer than two items", "Leave the parentheses or the comma out."),
+    _kind(113, "a record that gives its fields behind others", "Put ...r first: what stands behind it counts."),
     _kind(114, "a claim about a function that does not exist", "There are @associative and @commutative."),
     _kind(116, "a program that does not begin with its name", 'Put "program NAME" first.'),
     _kind(117, "a pattern that can match nothing", 'Write names, or "_" alone for everything else.'),

@@ -244,9 +244,12 @@ class ListExpr(Node):
 
 @dataclass(frozen=True, slots=True)
 class RecordExpr(Node):
-    """`Alarm { ts: f.ts }`, or `{ ts: f.ts }` without a record's name (`name` None)."""
+    """`Alarm { ts: f.ts }`, or `{ ts: f.ts }` without a record's name (`name` None); `spreads` are the records of which
+    `{ ...f, ts: 0 }` takes the fields before its own.
+    """
 
     name: str | None
+    spreads: tuple[Expr, ...]
     fields: tuple[tuple[Name, Expr], ...]
 
 

@@ -5,8 +5,8 @@ that each piece can report its own mistake. Meaning (names, types, units) is the
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Literal, TypeVar, cast
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, TypeVar, cast
 
 from lark import Token, Tree
 from lark.exceptions import UnexpectedToken
@@ -75,6 +75,18 @@ def _tree(piece: Piece) -> Tree[Token] | UnexpectedToken:
 
 
 _C = TypeVar("_C")
+_Field: TypeAlias = tuple[ast.Name, ast.Expr]
+_Parts: TypeAlias = tuple[tuple[ast.Expr, ...], tuple[_Field, ...]]
+"""The records that a record takes fields of, and its own fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Spread:
+    """`...of` in a record."""
+
+    of: ast.Expr
+    span: Span
+
 
 _NODES: dict[str, Callable[..., object]] = {
     "tagged_variant": ast.VariantDecl, "cache": ast.CacheDecl, "sink": ast.SinkDecl, "function": ast.FunctionDecl,
@@ -258,11 +270,27 @@ class _Builder:
         self.problems.error("GHCM-112", "a tuple has at least two items", span, hint="leave the comma out")
         return inner
 
-    def record_expr(self, span: Span, name: ast.Name, fields: tuple[tuple[ast.Name, ast.Expr], ...]) -> ast.RecordExpr:
-        return ast.RecordExpr(name.text, fields, span=span)
+    def record_expr(self, span: Span, name: ast.Name, parts: _Parts) -> ast.RecordExpr:
+        return ast.RecordExpr(name.text, *parts, span=span)
 
-    def anonymous_record(self, span: Span, fields: tuple[tuple[ast.Name, ast.Expr], ...]) -> ast.RecordExpr:
-        return ast.RecordExpr(None, fields, span=span)
+    def anonymous_record(self, span: Span, parts: _Parts) -> ast.RecordExpr:
+        return ast.RecordExpr(None, *parts, span=span)
+
+    def record_parts(self, span: Span, *parts: object) -> _Parts:
+        present = _present(parts)
+        spreads = tuple(each for each in present if isinstance(each, _Spread))
+        if present[: len(spreads)] != spreads:
+            first = next(index for index, each in enumerate(present) if not isinstance(each, _Spread))
+            late = next(each for each in present[first:] if isinstance(each, _Spread))
+            hint = "A field behind it takes the place of the record's."
+            self.problems.error(
+                "GHCM-113", "a record that gives its fields stands ahead of others", late.span, hint=hint
+            )
+        fields = tuple(each for each in present if isinstance(each, tuple))
+        return tuple(each.of for each in spreads), cast("tuple[_Field, ...]", fields)
+
+    def spread(self, span: Span, of: ast.Expr) -> _Spread:
+        return _Spread(of, span)
 
     def record_fields(self, span: Span, *fields: object) -> tuple[object, ...]:
         return _present(fields)

@@ -98,6 +98,7 @@ GROUPS = (
             option("kind", "name", "inner", "left", "right", "full", "semi", "anti"),
             option("within", "duration"),
             option("asof", "bool"),
+            option("as", "lambda2"),
         ),
         gives=(
             "Stream<{left, right}>, or Pairs<K, {left, right}> of pairs, in windows if they are; the left "
@@ -111,7 +112,8 @@ GROUPS = (
             "(inner, left, semi, anti). Within an interval, event times are at most so far apart; with "
             "asof = true a left record meets only the latest right record at or before its own time (and "
             "within the interval; of several at that time the greatest; inputs that end). Pairs in windows "
-            "are joined by key and window, and give {key, value, window}"
+            "are joined by key and window, and give {key, value, window}. as = (l, r) => ... makes one record of "
+            "the two, of pairs that are joined by key one value"
         ),
         exchange="hash",
         stateful=True,
@@ -125,6 +127,14 @@ GROUPS = (
         ),
         '{"left": {"page": "/", "user": 7}, "right": {"id": 7, "name": "ann"}}',
         '{"left": {"page": "/docs", "user": 8}, "right": null}',
+    )
+    .example(
+        (
+            'visits = memory([{ page: "/", user: 7 }])\n'
+            'users = memory([{ id: 7, name: "ann" }])\n'
+            "visits.join(users, on = (v, u) => v.user == u.id, as = (v, u) => { ...v, name: u.name })"
+        ),
+        '{"page": "/", "user": 7, "name": "ann"}',
     )
     .example(
         (

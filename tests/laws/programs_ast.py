@@ -132,7 +132,7 @@ def _bigger(inner: st.SearchStrategy[ast.Expr]) -> st.SearchStrategy[ast.Expr]:
         st.builds(ast.Match, inner, cases),
         st.lists(inner, min_size=2, max_size=3).map(lambda items: ast.TupleExpr(tuple(items))),
         some.map(ast.ListExpr),
-        st.builds(ast.RecordExpr, st.none() | names, fields),
+        st.builds(ast.RecordExpr, st.none() | names, st.lists(inner, max_size=1).map(tuple), fields),
         st.builds(ast.Update, inner, fields),
         st.builds(ast.Lambda, st.lists(_names, max_size=2).map(tuple), inner, claims=claims),
     )

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ghcm import between, coalesce, fn, if_else, match_
+from ghcm import between, coalesce, fields, fn, if_else, match_
 from ghcm.language import ast
 from ghcm.language.fluent.positions import here
 from ghcm.language.fluent.tracing import trace
@@ -43,7 +43,11 @@ def _values(traced: st.SearchStrategy[ast.Expr]) -> st.SearchStrategy[ast.Expr]:
         some,
         st.lists(some, min_size=2, max_size=3).map(lambda items: ast.TupleExpr(tuple(items))),
         st.lists(some, max_size=2).map(lambda items: ast.ListExpr(tuple(items))),
-        fields.map(lambda found: ast.RecordExpr(None, tuple(found))),
+        st.builds(
+            lambda spreads, found: ast.RecordExpr(None, tuple(spreads), tuple(found)),
+            st.lists(traced, max_size=1),
+            fields,
+        ),
         traced.map(lambda body: ast.Lambda((ast.Name("x"),), body)),
     )
 
@@ -131,8 +135,9 @@ def python(expr: ast.Expr) -> str:
             return f"({', '.join(map(python, items))})"
         case ast.ListExpr(items=items):
             return f"[{', '.join(map(python, items))}]"
-        case ast.RecordExpr(fields=fields):
-            return "{" + ", ".join(f"{name.text!r}: {python(value)}" for name, value in fields) + "}"
+        case ast.RecordExpr(spreads=spreads, fields=fields):
+            taken = [f"**fields({python(each)})" for each in spreads]
+            return "{" + ", ".join([*taken, *(f"{name.text!r}: {python(value)}" for name, value in fields)]) + "}"
         case ast.Update(of=of, fields=fields):
             return f"{python(of)}.with_(**{{{', '.join(f'{name.text!r}: {python(value)}' for name, value in fields)}}})"
         case ast.Lambda(parameters=parameters, body=body):
@@ -161,6 +166,7 @@ def _arguments(arguments: tuple[ast.Argument, ...]) -> str:
 @settings(deadline=None, max_examples=times(100), suppress_health_check=[HealthCheck.too_slow])
 def test_python_traces_into_what_the_text_says(expr: ast.Expr) -> None:
     tools: dict[str, Any] = {"fn": fn, "between": between, "if_else": if_else, "match_": match_, "coalesce": coalesce}
+    tools["fields"] = fields
     function = eval(f"lambda {', '.join(PARAMETERS)}: {python(expr)}", tools | {"timedelta": timedelta})
     traced = trace(function, here())
     assert traced.body == expr

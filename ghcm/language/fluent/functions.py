@@ -8,7 +8,7 @@ from ghcm.language import ast
 from ghcm.language.fluent.positions import here, mistake
 from ghcm.language.fluent.records import Record
 from ghcm.language.fluent.tracing import Traced, call, expr_of
-from ghcm.language.fluent.values import plain
+from ghcm.language.fluent.values import FieldsOf, plain
 from ghcm.source import Span
 
 
@@ -16,6 +16,13 @@ def if_else(condition: object, yes: object, no: object) -> Any:
     """`if condition then yes else no`."""
     span = here()
     return Traced(ast.IfElse(expr_of(condition, span), expr_of(yes, span), expr_of(no, span), span=span))
+
+
+def fields(record: object) -> dict[str, Any]:
+    """All fields of a record, for another one: `{**fields(order), "total": order.net + order.tax}` is
+    `{ ...order, total: order.net + order.tax }` in text.
+    """
+    return {FieldsOf.another(): record}
 
 
 def is_(union: object, record: type[Record]) -> Any:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
 from ghcm.language import ast
 from ghcm.language.fluent.positions import Definition, call_operands, caller, here, mistake
 from ghcm.language.fluent.tracing import expr_of
-from ghcm.language.fluent.values import Later, later, name_of, next_order
+from ghcm.language.fluent.values import FieldsOf, Later, later, name_of, next_order
 from ghcm.source import Span
 from ghcm.types import Bool, Bytes, Date, Duration, Enumeration, Float, Int, Int32, String, Timestamp, Type
 
@@ -206,9 +206,12 @@ class Record:
             raise mistake("GHCM-133", message, operands.whole)
         beside = enumerate(zip(names, values, strict=False))
         given = [(name, value, operands.at(index)) for index, (name, value) in beside]
-        given += [(name, value, operands.of(name)) for name, value in named.items()]
+        own = {name: value for name, value in named.items() if not isinstance(name, FieldsOf)}
+        given += [(name, value, operands.of(name)) for name, value in own.items()]
         fields = tuple((name_of(name, at), expr_of(value, at)) for name, value, at in given)
-        return ast.RecordExpr(Later.of(type(self)), fields, span=operands.whole)
+        taken = (value for name, value in named.items() if isinstance(name, FieldsOf))
+        spreads = tuple(expr_of(value, operands.whole) for value in taken)
+        return ast.RecordExpr(Later.of(type(self)), spreads, fields, span=operands.whole)
 
 
 def made_in(namespace: dict[str, Any], kind: type[_Kind]) -> list[type[_Kind]]:

@@ -20,7 +20,7 @@ from ghcm.language import ast
 from ghcm.language.fluent import positions, python_words, values
 from ghcm.language.fluent.positions import call_operands, here, mistake
 from ghcm.language.fluent.sharing import shared
-from ghcm.language.fluent.values import Written, later, mark, name_of, plain
+from ghcm.language.fluent.values import FieldsOf, Written, later, mark, name_of, plain
 from ghcm.source import Span
 from ghcm.types import Bool, Null, String
 
@@ -325,5 +325,7 @@ def _record(value: dict[object, object], span: Span) -> ast.Expr:
     for name in value:
         if not isinstance(name, str):
             raise mistake("GHCM-132", "the keys of a record are names", span, hint='write {"name": value}')
-    fields = tuple((name_of(str(name), span), expr_of(each, span)) for name, each in value.items())
-    return ast.RecordExpr(None, fields, span=span)
+    spreads = tuple(expr_of(each, span) for name, each in value.items() if isinstance(name, FieldsOf))
+    own = {str(name): each for name, each in value.items() if not isinstance(name, FieldsOf)}
+    made = tuple((name_of(name, span), expr_of(each, span)) for name, each in own.items())
+    return ast.RecordExpr(None, spreads, made, span=span)

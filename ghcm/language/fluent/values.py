@@ -48,6 +48,15 @@ class Later(str):
         return made
 
 
+class FieldsOf(str):
+    """The key under which a record of Python's stands whose fields another one takes; each is different."""
+
+    @classmethod
+    def another(cls) -> FieldsOf:
+        """A key that no other record has."""
+        return cls(f"fields {next_order()}")
+
+
 def later(target: object, span: Span | None) -> ast.Ref:
     """A reference to an object whose name is not known yet."""
     return ast.Ref(Later.of(target), span=span)

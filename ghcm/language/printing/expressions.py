@@ -158,8 +158,9 @@ def _form(expr: ast.Expr) -> str | _Inside | _Listed | ast.Binary | ast.IfElse |
         case ast.Match(subject=subject, cases=cases):
             arms = [(f"{_pattern(case.pattern)} => ", case.value) for case in cases]
             return _Listed(f"match {_subject(subject)} {{", arms, "}")
-        case ast.RecordExpr(name=name, fields=fields):
-            return _Listed("{" if name is None else f"{name} {{", _labelled(fields), "}")
+        case ast.RecordExpr(name=name, spreads=spreads, fields=fields):
+            taken = [("...", each) for each in spreads]
+            return _Listed("{" if name is None else f"{name} {{", [*taken, *_labelled(fields)], "}")
         case ast.Update(of=of, fields=fields):
             return _Listed(f"{flat(of, _TIGHT)} with {{", _labelled(fields), "}")
         case ast.TupleExpr(items=items):

@@ -1,11 +1,14 @@
 """Records in expressions: `Alarm { ts: f.ts }` against the record, `{ ts: f.ts }` as a record of its own, and records
-made of others: `f with { bytes: 0 }`, `f.only(ts, src)`, `f.without(label)`, `json_to(text, Record)`.
+made of others: `{ ...f, bytes: 0 }`, `f with { bytes: 0 }`, `f.only(ts, src)`, `f.without(label)`,
+`json_to(text, Record)`.
 
 Paths into the JSON are no part of a type, so that a call of `json_to` carries them as text beside the type.
 """
 
+from collections.abc import Callable
+
 from ghcm.codes import Code
-from ghcm.errors import Reported, attempt, both, suggest
+from ghcm.errors import Reported, attempt, both, every, suggest
 from ghcm.expr import Call, Expr, Get, Literal, MakeStruct, complete
 from ghcm.language import ast
 from ghcm.lowering.arguments import misspelt
@@ -19,15 +22,27 @@ from ghcm.spg.notation.types import print_type
 from ghcm.types import Field, List, String, Struct, Type, has_union, is_nullable, nullable_like, strip
 from ghcm.unification import unify
 
+_Given = dict[str, tuple[Expr | None, Span | None]]
+"""Fields by name, None for one that is wrong, with where its value stands."""
+_Taken = tuple[tuple[Expr, Span | None], ...]
+"""Records that give their fields, with where they stand."""
+
 
 def record_value(written: ast.RecordExpr, scope: Scope) -> Expr:
     """The struct that is made; every field is checked, so that all mistakes come at once."""
     given, sound = _given(written, scope)
+    taken = every(lambda of: (scope.typed(of), of.span), written.spreads)
+    return _spread(taken, scope, lambda records: _made(written, given, _fields_of(records), sound, scope))
+
+
+def _made(written: ast.RecordExpr, given: _Given, taken: _Given, sound: bool, scope: Scope) -> Expr:
+    """The record of these fields; `taken` are those of other records that it has none of its own for."""
     records = scope.context.records
     if written.name is None:
         if not sound:
             raise Reported
-        parts = {name: made for name, (made, _) in given.items() if made is not None}
+        all_ = {name: given.get(name, found) for name, found in taken.items()} | given
+        parts = {name: made for name, (made, _) in all_.items() if made is not None}
         struct = Struct(tuple(Field(name, made.type) for name, made in parts.items()))
         return MakeStruct(tuple(parts.values()), struct)
     if written.name in records.unions:
@@ -38,10 +53,53 @@ def record_value(written: ast.RecordExpr, scope: Scope) -> Expr:
     if written.name not in records.names:
         hint = suggest(written.name, records.names)
         raise scope.report(Code.UNKNOWN_NAME, f'there is no record "{written.name}"', written.span, hint=hint)
-    return _of_record(written, records.get(written.name), given, sound, scope.context)
+    struct = records.get(written.name)
+    fitting = {name: found for name, found in taken.items() if struct.get(name) is not None}
+    return _of_record(written, struct, fitting | given, sound, scope.context)
 
 
-_Given = dict[str, tuple[Expr | None, Span | None]]
+def _spread(taken: _Taken, scope: Scope, make: Callable[[_Taken], Expr]) -> Expr:
+    """What is made of records of which each is computed once."""
+    found: list[tuple[Expr, Span | None]] = []
+
+    def next_one(scope: Scope) -> Expr:
+        if len(found) == len(taken):
+            _check_apart(found, scope)
+            return make(tuple(found))
+        of, span = taken[len(found)]
+        _record(of, "...", span, scope)
+
+        def known(record: Expr, inner: Scope) -> Expr:
+            found.append((record, span))
+            return next_one(inner)
+
+        return let_bound(of, "record", scope, known)
+
+    return next_one(scope)
+
+
+def _check_apart(records: list[tuple[Expr, Span | None]], scope: Scope) -> None:
+    """Report a field that two of the records have."""
+    seen: set[str] = set()
+    for record, span in records:
+        struct = strip(record.type)
+        assert isinstance(struct, Struct), "only records are taken apart"
+        both = [name for name in struct.names if name in seen]
+        if both:
+            message = f'two of the records have a field "{both[0]}"'
+            hint = f"...r.without({', '.join(both)}) leaves it out of one of them."
+            raise scope.report(Code.FIELD_TWICE, message, span, hint=hint)
+        seen |= set(struct.names)
+
+
+def _fields_of(records: _Taken) -> _Given:
+    """All fields of the records."""
+    found: _Given = {}
+    for record, span in records:
+        struct = strip(record.type)
+        assert isinstance(struct, Struct), "only records are taken apart"
+        found |= {each.name: (Get(record, each.name, each.type), span) for each in struct.fields}
+    return found
 
 
 def _given(written: ast.RecordExpr, scope: Scope) -> tuple[_Given, bool]:

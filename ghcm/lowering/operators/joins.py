@@ -3,16 +3,17 @@ ends, streams with tables.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ghcm.codes import Code
-from ghcm.expr import Call, Expr, Get, Lambda, Var, walk
+from ghcm.expr import Call, Expr, Get, Lambda, Var, substitute, walk
 from ghcm.functions import FUNCTIONS, comparable, resolve
 from ghcm.lowering.drafts import RULES, Bound, Draft, Flow, Raw, Step, ends_as_pairs, final, rule
 from ghcm.lowering.narrowing import Outcome, known, narrow
 from ghcm.lowering.operators.sources import settle
 from ghcm.spg.graph import Exchange, Global, Hash
 from ghcm.spg.joining import JoinKind, is_lookup, joined_collection, joined_element, joined_pair, shares_window
-from ghcm.spg.ops import Join, Sessions, Window
+from ghcm.spg.ops import Join, Map, MapValues, Sessions, Window
 from ghcm.types import WINDOW, Collection, Shape, Struct, strip
 
 
@@ -25,10 +26,35 @@ def join(step: Step, left: Flow) -> Bound:
     if ends_as_pairs(right.collection) and not kind.streams and left.collection.bounded:
         right = final(step, right)
     check_sides(step, left, right, kind)
-    return (_by_key if step.given.expr("on") is None else _on)(step, left, right, kind)
+    joined = (_by_key if step.given.expr("on") is None else _on)(step, left, right, kind)
+    if step.given.expr("as") is None:
+        return joined
+    if kind.left_alone:
+        message = f'"as" puts two records together, and a {kind.value} join gives those of the left side as they are'
+        raise step.report(Code.BAD_JOIN, message, step.given.span("as"), hint="map(...) behind it makes others.")
+    return _put_together(step, joined)
 
 
-def _by_key(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Bound:
+def _put_together(step: Step, joined: Flow) -> Flow:
+    """What `as` makes of the left and the right record of each pair; of pairs joined by key it is the value."""
+    collection, element = joined.collection, joined.collection.element
+    assert isinstance(element, Struct), "what is joined are two records"
+    by_key = collection.shape is Shape.PAIRS
+    pair = Var("joined", collection.pair[1] if by_key else element)
+    assert isinstance(pair.type, Struct), "what is joined are two records"
+    function = step.function("as", *(each.type for each in pair.type.fields))
+    names = [each.name for each in function.parameters]
+    sides = (Get(pair, each.name, each.type) for each in pair.type.fields)
+    made = Lambda((pair,), substitute(function.body, dict(zip(names, sides, strict=True))))
+    if not by_key:
+        after = replace(collection, element=made.body.type, windowed=False)
+        return replace(joined, draft=step.row(Map(made), joined, after), collection=after)
+    fields = (replace(each, type=made.body.type) if each.name == "value" else each for each in element.fields)
+    after = replace(collection, element=replace(element, fields=tuple(fields)))
+    return replace(joined, draft=step.row(MapValues(made), joined, after), collection=after)
+
+
+def _by_key(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Flow:
     sides = (left.collection, right.collection)
     if Shape.STREAM in (left.collection.shape, right.collection.shape):
         hint = "join(other, on = (l, r) => l.id == r.id) says what belongs together."
@@ -46,7 +72,7 @@ def _by_key(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Bound:
     return _result(step, op, collection, (left, Hash(("key",))), (right, Hash(("key",))))
 
 
-def _on(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Bound:
+def _on(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Flow:
     types = (left.collection.element, right.collection.element)
     on = step.function("on", *types, test=True)
     left_keys, right_keys, rest = _keys_and_rest(on)

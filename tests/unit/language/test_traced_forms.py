@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ghcm import between, if_else, match_, try_
+from ghcm import between, fields, if_else, match_, try_
 from ghcm.driver import check
 from ghcm.errors import ProgramError
 from ghcm.language.fluent.positions import here
@@ -56,6 +56,7 @@ def local_in_a_lambda(r: Any) -> Any:
         (local_in_a_branch, "if r.b == 0 then 0.0 else let shared = r.a / r.b in shared + shared"),
         (local_in_both_branches, "if r.b == 0 then r.a / r.b else r.a / r.b * 2.0"),
         (locals_of_locals, "let shared_2 = r.a + 1 in let shared = shared_2 * shared_2 in shared + shared"),
+        (lambda r: {**fields(r), **fields(r.at.only("id")), "n": r.n + 1}, "{ ...r, ...r.at.only(id), n: r.n + 1 }"),
         (lambda r: r.xs.map(lambda x: x * r.n), "r.xs.map(x => x * r.n)"),
         (lambda r: r.xs.filter(lambda x: (x > 0) & (x < r.n)), "r.xs.filter(x => x > 0 and x < r.n)"),
         (lambda r: f"{r.name}: {r.n + 1}!", 'r.name.to_string() + ": " + (r.n + 1).to_string() + "!"'),
