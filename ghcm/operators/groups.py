@@ -35,15 +35,23 @@ GROUPS = (
         gives="Pairs<K, {...}>, or Table",
         meaning=(
             "named aggregates per key, as pairs and tables like reduce_by_key: "
-            f"{' '.join(each.value for each in AGGREGATES)}"
+            f"{' '.join(each.value for each in AGGREGATES)}; each takes where = v => ... and passes over the "
+            "values for which that is not true"
         ),
         exchange="hash",
         stateful=True,
         failures=EXPRESSION,
-    ).example(
+    )
+    .example(
         "memory([3, 4, 5]).map_to_pair(n => (n % 2, n)).aggregate_by_key(n = count(), most = max(value))",
         '{"key": 0, "value": {"n": 1, "most": 4}}',
         '{"key": 1, "value": {"n": 2, "most": 5}}',
+    )
+    .example(
+        "memory([3, 4, 5]).map_to_pair(n => (n % 2, n)).aggregate_by_key(n = count(where = v => v > 3), "
+        "least = min(value, where = value > 4))",
+        '{"key": 0, "value": {"n": 1, "least": null}}',
+        '{"key": 1, "value": {"n": 1, "least": 5}}',
     ),
     Operator(
         "group_by_key",
@@ -144,6 +152,26 @@ GROUPS = (
             "trades.join(prices, on = (t, p) => t.good == p.good, asof = true)"
         ),
         '{"left": {"at": 5, "good": "tin"}, "right": {"at": 4, "good": "tin", "cents": 35}}',
+    ),
+    Operator(
+        "cross",
+        arguments=(Argument("other", "collection"), option("as", "lambda2")),
+        gives="Stream<{left, right}>",
+        meaning=(
+            "each record beside each one of another input, which ends: a total, a threshold or another single record "
+            "beside all; as = (l, r) => ... makes one record of the two"
+        ),
+        exchange="global",
+        stateful=True,
+        failures=EXPRESSION,
+    ).example(
+        (
+            'sales = memory([{ item: "tea", cents: 30 }, { item: "ink", cents: 10 }])\n'
+            "whole = sales.map_to_pair(s => (0, s.cents)).reduce_by_key((a, b) => a + b)\n"
+            "sales.cross(whole, as = (s, w) => { item: s.item, share: s.cents / w.value })"
+        ),
+        '{"item": "tea", "share": 0.75}',
+        '{"item": "ink", "share": 0.25}',
     ),
     Operator(
         "iterate",

@@ -111,24 +111,24 @@ _Of = str | Callable[[Any], Any]
 
 
 class _Aggregate(Protocol):
-    def __call__(self, of: _Of | None = None) -> Any: ...
+    def __call__(self, of: _Of | None = None, *, where: _Of | None = None) -> Any: ...
 
 
 class _Ordered(Protocol):
-    def __call__(self, of: _Of | None = None, *, order: _Of | None = None) -> Any: ...
+    def __call__(self, of: _Of | None = None, *, order: _Of | None = None, where: _Of | None = None) -> Any: ...
 
 
 def _aggregate(name: str) -> _Aggregate:
-    def aggregate(of: _Of | None = None) -> Any:
-        return _made(name, of)
+    def aggregate(of: _Of | None = None, *, where: _Of | None = None) -> Any:
+        return _made(name, of, where=where)
 
     aggregate.__qualname__ = f"agg.{name}"  # as Python's own messages call it
     return aggregate
 
 
 def _ordered(name: str) -> _Ordered:
-    def aggregate(of: _Of | None = None, *, order: _Of | None = None) -> Any:
-        return _made(name, of, order=order)
+    def aggregate(of: _Of | None = None, *, order: _Of | None = None, where: _Of | None = None) -> Any:
+        return _made(name, of, order=order, where=where)
 
     aggregate.__qualname__ = f"agg.{name}"
     return aggregate
@@ -137,7 +137,8 @@ def _ordered(name: str) -> _Ordered:
 class agg:
     """Aggregates of a field (`agg.min("ts")`), an expression (`agg.sum(lambda f: f.bytes)`), or the value itself.
 
-    What each gives is in the table of the aggregates; `first` and `last` go by event time, or by `order`.
+    What each gives is in the table of the aggregates; `first` and `last` go by event time, or by `order`. All take the
+    records alone for which `where` is true: `agg.count(where=lambda f: f.bytes > 0)`.
     """
 
     count = staticmethod(_aggregate("count"))
@@ -154,23 +155,23 @@ class agg:
     approx_distinct = staticmethod(_aggregate("approx_distinct"))
 
     @staticmethod
-    def quantile(of: _Of, fraction: float) -> Any:
+    def quantile(of: _Of, fraction: float, *, where: _Of | None = None) -> Any:
         """The value that so large a fraction of the values does not exceed."""
-        return _made("quantile", of, fraction)
+        return _made("quantile", of, fraction, where=where)
 
     @staticmethod
-    def top_k(of: _Of, count: int) -> Any:
+    def top_k(of: _Of, count: int, *, where: _Of | None = None) -> Any:
         """The so many greatest values as a descending list."""
-        return _made("top_k", of, count)
+        return _made("top_k", of, count, where=where)
 
 
-def _made(name: str, of: object, *others: object, order: object = None) -> Traced:
-    span = here()
-    if of is None and order is None:
+def _made(name: str, of: object, *others: object, **options: object) -> Traced:
+    span, given = here(), {key: each for key, each in options.items() if each is not None}
+    if of is None and not given:
         return Traced(ast.Ref(name, span=span)) if name != "count" else call(ast.Ref(name, span=span), span)
     arguments = [] if of is None else [ast.Argument(_function(of, span), span=span)]
     arguments += [ast.Argument(expr_of(each, span), span=span) for each in others]
-    arguments += [] if order is None else [ast.Argument(_function(order, span), "order", span=span)]
+    arguments += [ast.Argument(_function(each, span), key, span=span) for key, each in given.items()]
     return Traced(ast.Apply(ast.Ref(name, span=span), tuple(arguments), span=span))
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from ghcm.aggregates import AGGREGATES, Rule, fraction_problem, result_of
 from ghcm.codes import Code
 from ghcm.errors import Reported, sound, suggest
-from ghcm.expr import Expr, Get, Lambda, Var
+from ghcm.expr import Call, Expr, Get, If, Lambda, Literal, Var, substitute
 from ghcm.functions import comparable
 from ghcm.language import ast
 from ghcm.lowering import foreign_idioms
@@ -17,7 +17,7 @@ from ghcm.lowering.types import has_null
 from ghcm.operators import Argument
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.source import Span
-from ghcm.types import Decimal, Int, Int32, Struct, Type, nullable_like, strip
+from ghcm.types import Bool, Decimal, Int, Int32, Struct, Type, as_nullable, is_nullable, nullable_like, strip
 
 _FUNCTIONS = {function.value: function for function in AggregateFunction}
 _WHOLE = "value"
@@ -30,6 +30,10 @@ _SECOND = {
     "count": (Argument("count", "int"),),
     "order": (Argument("order", "lambda1", required=False, positional=False),),
 }
+
+
+_WHERE = Argument("where", "lambda1", required=False, positional=False)
+"""Which records count; every aggregate takes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,8 @@ def is_aggregate(written: ast.Expr) -> bool:
         case ast.Ref(name=name):
             return name in _FUNCTIONS
         case ast.Apply(function=ast.Ref(name=name), arguments=arguments):
-            return name in _FUNCTIONS and (len(arguments) < 2 or _FUNCTIONS[name] not in _BESIDES_EXPRESSIONS)
+            values = [each for each in arguments if each.name is None]
+            return name in _FUNCTIONS and (len(values) < 2 or _FUNCTIONS[name] not in _BESIDES_EXPRESSIONS)
         case _:
             return False
 
@@ -71,7 +76,7 @@ def aggregate_of(name: str, written: ast.Expr, over: Aggregated) -> Aggregate:
     if not call.arguments and call is written:
         hint = f"For example {rule.signature.rpartition('), ')[2].replace('x', 'x => x', 1)}."
         raise over.scope.report(Code.BAD_AGGREGATE, f'"{said}" aggregates nothing', call.span, hint=hint)
-    arguments = (Argument("value", "any", required=False), *_SECOND[rule.option])
+    arguments = (Argument("value", "any", required=False), *_SECOND[rule.option], _WHERE)
     given = match_arguments(said, arguments, call, over.scope.context)
     if given.dropped:
         raise Reported
@@ -79,6 +84,10 @@ def aggregate_of(name: str, written: ast.Expr, over: Aggregated) -> Aggregate:
     argument = Lambda((parameter,), parameter)
     if value is not None:
         argument = _argument(value, over, "an aggregate's argument")
+    elif rule.function is AggregateFunction.COUNT:
+        argument = Lambda((parameter,), Literal(0, Int()))
+    if (condition := given.expr("where")) is not None:
+        argument = _where(argument, _argument(condition, over, f'"where" of "{said}"'), condition, over)
     return _with_option(_typed_aggregate(name, rule, argument, written, over), rule, given, over, written.span)
 
 
@@ -91,6 +100,20 @@ def _argument(written: ast.Expr, over: Aggregated, what: str) -> Lambda:
     if isinstance(element, Struct):
         columns |= {field.name: Get(parameter, field.name, field.type) for field in element.fields}
     return Lambda((parameter,), whole(written, over.scope.binding(columns), what))
+
+
+def _where(argument: Lambda, condition: Lambda, written: ast.Expr, over: Aggregated) -> Lambda:
+    """The argument of the records for which a condition is true, and null for the others, which aggregates skip."""
+    test = condition.body
+    if strip(test.type) != Bool():
+        message = f'"where" is a condition, and this is "{test.type}"'
+        raise over.scope.report(Code.WRONG_TYPE, message, written.span, hint="For example where = r => r.bytes > 0.")
+    (parameter,), (its,) = argument.parameters, condition.parameters
+    test = substitute(test, {its.name: parameter})
+    if is_nullable(test.type):
+        test = Call("coalesce", (test, Literal(False, Bool())), Bool())
+    type_ = as_nullable(argument.body.type)
+    return Lambda((parameter,), If(test, argument.body, Literal(None, type_), type_))
 
 
 _OF_DECIMALS = (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ghcm.codes import Code
-from ghcm.expr import Call, Expr, Get, Lambda, Var, substitute, walk
+from ghcm.expr import Call, Expr, Get, Lambda, Literal, Var, substitute, walk
 from ghcm.functions import FUNCTIONS, comparable, resolve
 from ghcm.lowering.drafts import RULES, Bound, Draft, Flow, Raw, Step, ends_as_pairs, final, rule
 from ghcm.lowering.narrowing import Outcome, known, narrow
@@ -14,7 +14,7 @@ from ghcm.lowering.operators.sources import settle
 from ghcm.spg.graph import Exchange, Global, Hash
 from ghcm.spg.joining import JoinKind, is_lookup, joined_collection, joined_element, joined_pair, shares_window
 from ghcm.spg.ops import Join, Map, MapValues, Sessions, Window
-from ghcm.types import WINDOW, Collection, Shape, Struct, strip
+from ghcm.types import WINDOW, Collection, Int, Shape, Struct, strip
 
 
 @rule(RULES, "join")
@@ -33,6 +33,28 @@ def join(step: Step, left: Flow) -> Bound:
         message = f'"as" puts two records together, and a {kind.value} join gives those of the left side as they are'
         raise step.report(Code.BAD_JOIN, message, step.given.span("as"), hint="map(...) behind it makes others.")
     return _put_together(step, joined)
+
+
+@rule(RULES, "cross")
+def cross(step: Step, left: Flow) -> Bound:
+    """Each record beside each of another input: a join by a key that all have."""
+    bound = step.evaluate(step.given.required("other"))
+    right = settle(step, bound) if isinstance(bound, Raw) else bound
+    if ends_as_pairs(right.collection):
+        right = final(step, right)
+    if not right.collection.bounded:
+        hint = "A table is joined by its key; a sink that is read ends."
+        message = '"cross" needs another input that ends'
+        raise step.report(Code.NEEDS_BOUNDED, message, step.given.span("other"), hint=hint)
+    sides = (left.collection, right.collection)
+    element = joined_element(left.collection.element, right.collection.element, JoinKind.INNER)
+    collection = joined_collection(element, *sides, JoinKind.INNER, by_key=False)
+    mine, other = (
+        Lambda((Var(name, side.element),), Literal(0, Int())) for name, side in zip("lr", sides, strict=True)
+    )
+    op = Join(JoinKind.INNER, (mine,), (other,), None, by_key=False)
+    joined = _result(step, op, collection, (left, Global()), (right, Global()))
+    return joined if step.given.expr("as") is None else _put_together(step, joined)
 
 
 def _put_together(step: Step, joined: Flow) -> Flow:
