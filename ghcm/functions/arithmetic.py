@@ -96,6 +96,10 @@ def _overflows(value: str) -> tuple[SqlFailure, ...]:
 
 
 OVERFLOWS = _overflows("{value}")
+NO_INT: tuple[SqlFailure, ...] = (
+    ("isnan({0}) OR abs({0}) = double('inf')", Failure.BAD_CAST, "it is no whole number"),
+    (f"NOT ({{0}} >= {-(2.0**63)}D AND {{0}} < {2.0**63}D)", Failure.OVERFLOW, "the number does not fit into 64 bits"),
+)
 _LATER, _EARLIER = "try_add(unix_micros({0}), {1})", "try_subtract(unix_micros({0}), {1})"
 _BY_ZERO = (("{0:given}{1} = 0", Failure.ZERO_DIVISOR, "division by zero"),)
 
@@ -223,6 +227,31 @@ TABLE = (
         polars_fails=ABSOLUTE_FAILS,
         spark={Float: "abs({0})", ELSE: "CASE WHEN {0} < 0 THEN try_subtract(0L, {0}) ELSE {0} END"},
         spark_fails=OVERFLOWS,
+    ),
+    *(
+        Function(
+            name, "(a)", (FLOAT,), INT, f"the whole number {says}, of 64 bits",
+            failures=(Failure.BAD_CAST, Failure.OVERFLOW),
+            shows={**shows, f"{name}(1e300)": Failure.OVERFLOW},
+            python=f"row_numbers.{python}({{0}})",
+            polars=f"{{0}}.{polars}.cast(pl.Int64, strict=False)",
+            polars_fails="column_numbers.float_to_int_fails({0})",
+            spark=spark, spark_fails=NO_INT,
+        )
+        for name, says, shows, python, polars, spark in (
+            ("floor", "at or below a", {"floor(2.9)": "2", "floor(-2.1)": "-3"}, "floor", "floor()", "floor({0})"),
+            ("ceil", "at or above a", {"ceil(2.1)": "3", "ceil(-2.9)": "-2"}, "ceil", "ceil()", "ceil({0})"),
+            (
+                "round", "nearest to a, of two the even one, as Python's",
+                {"round(2.5)": "2", "round(3.5)": "4", "round(-0.6)": "-1"}, "nearest",
+                'round(mode="half_to_even")', "bigint(rint({0}))",
+            ),
+        )
+    ),
+    Function(
+        "sqrt", "(a)", (FLOAT,), FLOAT, "the square root; of a negative number NaN",
+        shows={"sqrt(2.25)": "1.5", "sqrt(-1.0) == to_float(\"nan\")": "true"},
+        python="row_numbers.sqrt({0})", polars="{0}.sqrt()", spark="sqrt({0})",
     ),
     Function(
         "round_half_up", "(a, scale)", round_half_up,

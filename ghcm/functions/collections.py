@@ -12,6 +12,9 @@ from ghcm.signatures import BOOL, FLOAT, INT, Resolution, Rule, comparable, firs
 from ghcm.types import as_nullable, pair_of, strip
 from ghcm.unification import MAX_SUMMED_PRECISION, sum_of_many, unify
 
+MOST_ITEMS = 1_000_000
+"""So many items a list may have that is made of a number."""
+
 SUMMARIES = {"sum": "list_sum", "mean": "list_mean", "min": "list_min", "max": "list_max"}
 """The methods that make one value of the items, or of what a function gives for each, by name."""
 
@@ -107,6 +110,21 @@ LISTS = (
         polars={types.Map: "column_collections.value({0}, {1}, {type})", ELSE: "column_collections.item({0}, {1})"},
         polars_fails={types.Map: "", ELSE: "column_collections.item_fails({0}, {1})"},
         spark={types.Map: "try_element_at({0}, {1})"},
+    ),
+    Function(
+        "range", "(count)", (INT,), types.List(INT),
+        says="the whole numbers from 0 up to before count; none where that is negative, and a failure above "
+        f"{MOST_ITEMS:,}",
+        failures=(Failure.OUT_OF_RANGE,),
+        shows={
+            "range(3)": "[0, 1, 2]", "range(-1)": "[]", "range(24).map(h => h * 2).sum()": "552",
+            "range(1000001)": Failure.OUT_OF_RANGE,
+        },
+        python="row_collections.range_of({0})",
+        polars=f"pl.int_ranges(0, {{0}}.clip(0, {MOST_ITEMS}))", polars_fails=f"{{0}} > {MOST_ITEMS}",
+        spark="{given:then}CASE WHEN {0} > 0 THEN "
+        f"sequence(0L, least({{0}}, {MOST_ITEMS}L) - 1L) ELSE cast(array() AS {{type}}) END",
+        spark_fails=((f"{{0}} > {MOST_ITEMS}L", Failure.OUT_OF_RANGE, "a list of too many items"),),
     ),
     Function(
         "list_sum", "list.sum(), list.sum(x => ...)", _of_items(_total),

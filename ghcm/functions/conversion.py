@@ -3,7 +3,7 @@
 `widen`, and `to_float` of an int, are also what the language inserts by itself.
 """
 
-from ghcm.functions.arithmetic import ABSOLUTE_FAILS, OVERFLOWS
+from ghcm.functions.arithmetic import ABSOLUTE_FAILS, NO_INT, OVERFLOWS
 from ghcm.functions.table import ELSE, SAFE, Example, Failure, Function
 from ghcm.signatures import BOOL, FLOAT, INT, STRING, Resolution, Rule, first, fixed
 from ghcm.support import Never
@@ -57,10 +57,6 @@ def of_decimal(result: Type) -> Rule:
     return rule
 
 
-_NO_INT = (
-    ("isnan({0}) OR abs({0}) = double('inf')", Failure.BAD_CAST, "it is no whole number"),
-    (f"NOT ({{0}} >= {-(2.0**63)}D AND {{0}} < {2.0**63}D)", Failure.OVERFLOW, "the number does not fit into 64 bits"),
-)
 _NO_TEXT = Never("Polars writes the exponents of floats otherwise than Python")
 _NO_DECIMAL = Never("Polars reads texts as decimals of another form")
 
@@ -94,7 +90,7 @@ TABLE = (
             Decimal: "column_numbers.decimal_to_int_fails({0}, {0.scale})",
         },
         spark={Int: "{0}", Decimal: "try_cast({0} AS bigint)", ELSE: "bigint({0})"},
-        spark_fails={Float: _NO_INT, Decimal: OVERFLOWS},
+        spark_fails={Float: NO_INT, Decimal: OVERFLOWS},
     ),
     Function(
         "to_float", "(a)", first(fixed(FLOAT, INT), fixed(FLOAT, FLOAT), fixed(FLOAT, STRING), of_decimal(FLOAT)),

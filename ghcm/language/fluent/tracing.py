@@ -130,9 +130,11 @@ class Traced:
     def __len__(self) -> int:
         raise _refusal('"len" cannot be traced', "write x.length()")
 
-    def __round__(self, digits: object = None) -> int:
-        hint = "write x.round_half_up(2) for a decimal, (x + 0.5).to_int() for another number that is not negative"
-        raise _refusal('"round" cannot be traced', hint)
+    def __round__(self, digits: object = None) -> Traced:
+        span = here()
+        if digits is not None:
+            raise _refusal('"round" to digits cannot be traced', "write x.round_half_up(2) for a decimal")
+        return call(ast.Ref("round", span=span), span, self)
 
     def __str__(self) -> str:
         return mark(self._ghcm, here())

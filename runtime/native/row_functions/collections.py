@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import Any, TypeAlias, TypeVar
 
 from ghcm.functions import Failure
+from ghcm.functions.collections import MOST_ITEMS
 from ghcm.runtime.native.row_functions.numbers import equal
 from ghcm.runtime.native.rows import RecordFailure, overflow
 from ghcm.types import INT_MAX, INT_MIN
@@ -23,6 +24,13 @@ def item(items: Sequence[T], index: int) -> T:
     if not -len(items) <= index < len(items):
         raise RecordFailure(Failure.OUT_OF_RANGE, f"item {index} of a list of {len(items)}")
     return items[index]
+
+
+def range_of(count: int) -> list[int]:
+    """The whole numbers from 0 up to before `count`."""
+    if count > MOST_ITEMS:
+        raise RecordFailure(Failure.OUT_OF_RANGE, f"a list of {count} items")
+    return list(range(count))
 
 
 def contains(where: Iterable[object], what: object) -> bool:

@@ -1,8 +1,10 @@
 """Arithmetic, comparison and conversion in generated row code."""
 
+import math
 import re
+from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Context, Decimal
-from math import isfinite, isnan
+from math import isfinite, isnan, nan
 from typing import TypeVar
 
 from ghcm.functions import Failure
@@ -127,11 +129,36 @@ _DECIMAL = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 _FLOAT = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?|nan|-?inf")
 
 
-def float_to_int(value: float) -> int:
-    """The float cut towards zero."""
+def whole(value: float, made: Callable[[float], int]) -> int:
+    """The whole number that `made` gives of a float that is one."""
     if not isfinite(value):
         raise RecordFailure(Failure.BAD_CAST, f"{value} is no whole number")
-    return within(int(value), "to_int gives")
+    return within(made(value), "it gives")
+
+
+def float_to_int(value: float) -> int:
+    """The float cut towards zero."""
+    return whole(value, int)
+
+
+def floor(value: float) -> int:
+    """The whole number at or below it."""
+    return whole(value, math.floor)
+
+
+def ceil(value: float) -> int:
+    """The whole number at or above it."""
+    return whole(value, math.ceil)
+
+
+def nearest(value: float) -> int:
+    """The nearest whole number, of two the even one."""
+    return whole(value, round)
+
+
+def sqrt(value: float) -> float:
+    """The square root; NaN of negative numbers."""
+    return math.sqrt(value) if value >= 0 else nan
 
 
 def string_to_int(text: str) -> int:

@@ -47,6 +47,7 @@ CASES: tuple[Case, ...] = (
     case("sub", TIMESTAMP, DURATION), case("sub", TIMESTAMP, TIMESTAMP), case("sub", DURATION, DURATION),
     case("mul", DURATION, INT), case("floordiv", DURATION, DURATION), case("div", DURATION, DURATION), case("div", FLOAT, FLOAT),
     *(case("div", FLOAT, FLOAT, constants=(by,), values=(DIVIDED,)) for by in (3.0, 0.1, 1e6, -7.0, 100.0)),
+    *(case(name, FLOAT) for name in ("floor", "ceil", "round", "sqrt")), case("round", FLOAT, values=((0.5, 1.5, -0.5, -2.5, 0.49999999999999994, 4503599627370497.5, None),)),
     *(case(name, type_) for name in ("neg", "abs") for type_ in (INT, FLOAT, DURATION, *DECIMALS)),
     *(case(name, one, two, values=(DIGITS[one], DIGITS[two])) for name in ("add", "sub", "mul") for one, two in PAIRS),
     *(case("round_half_up", of, List(to), constants=([],), values=(DIGITS[of],)) for of, to in ROUNDED),

@@ -80,6 +80,7 @@ MEANS: dict[Type, tuple[object, ...]] = {
 }
 
 CASES: tuple[Case, ...] = (
+    case("range", INT, values=((-2, 0, 1, 3, 1_000_001, INT_MAX, INT_MIN, None),)),
     case("get", List(INT), INT), case("get", List(Nullable(INT)), INT), case("get", List(STRING), INT),
     *(case("get", type_, type_.key, values=(MAPS[type_], KEYED[type_])) for type_ in MAPS if isinstance(type_, Map)),
     *(case("list_sum", type_, values=(LISTS[type_],)) for type_ in (*NUMBERS, List(DURATION), *DECIMALS)),

@@ -86,7 +86,7 @@ def test_a_local_is_kept_where_it_is_used_more_than_once() -> None:
     [
         (lambda r: [x + 1 for x in r.xs], "a loop over a value cannot be traced", "xs.map(lambda x: ...)"),
         (lambda r: sum(r.xs), '"sum" of Python cannot be traced', "write xs.sum()"),
-        (lambda r: round(r.n), '"round" cannot be traced', "round_half_up(2) for a decimal"),
+        (lambda r: round(r.n, 2), '"round" to digits cannot be traced', "round_half_up(2) for a decimal"),
         (lambda r: 1 if r.n > 0 else 2, '"if" cannot be traced', "if_else(condition, yes, no)"),
         (lambda r: 0 < r.n < 2, "comparisons cannot be chained", "(a < b) & (b < c)"),
         (lambda r: f"{r.n:>5}", 'the format ":>5" cannot be traced', "leave it out"),

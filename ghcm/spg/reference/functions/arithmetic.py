@@ -68,6 +68,15 @@ def _divisor(compute: Callable[[Any, Any], Any]) -> _Two:
     return meaning
 
 
+def _whole(made: Callable[[float], int]) -> Callable[[Types, Any], int]:
+    def meaning(_: Types, value: float) -> int:
+        if not math.isfinite(value):
+            fail(Failure.BAD_CAST, f"{value} is no whole number")
+        return checked(made(value))
+
+    return meaning
+
+
 MEANINGS: dict[str, Meaning] = {
     "add": _exact(lambda a, b: a + b, _arithmetic(lambda a, b: a + b)),
     "sub": _exact(lambda a, b: a - b, _arithmetic(lambda a, b: a - b)),
@@ -78,4 +87,8 @@ MEANINGS: dict[str, Meaning] = {
     "neg": _of_one(lambda a: -a),
     "abs": _of_one(abs),
     "round_half_up": _round_half_up,
+    "floor": _whole(math.floor),
+    "ceil": _whole(math.ceil),
+    "round": _whole(round),
+    "sqrt": lambda _, a: math.sqrt(a) if a >= 0 else math.nan,
 }

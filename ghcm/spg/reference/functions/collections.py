@@ -5,6 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 from ghcm.functions import Failure
+from ghcm.functions.collections import MOST_ITEMS
 from ghcm.spg.reference.functions.meaning import Meaning, Types, checked, fail, sum_at_scale
 from ghcm.spg.reference.order import order_key
 from ghcm.types import Decimal, Float, List, Map, Struct, Type, strip
@@ -17,6 +18,10 @@ def _get(types: Types, of: Any, key: Any) -> Any:
 def _item(items: list[Any], index: int) -> Any:
     inside = -len(items) <= index < len(items)
     return items[index] if inside else fail(Failure.OUT_OF_RANGE, f"no item {index} of {len(items)}")
+
+
+def _range(_: Types, count: int) -> list[int]:
+    return fail(Failure.OUT_OF_RANGE, f"a list of {count} items") if count > MOST_ITEMS else list(range(count))
 
 
 def _item_type(types: Types) -> Type:
@@ -92,6 +97,7 @@ def _at(_: Types, of: dict[Any, Any], key: Any) -> Any:
 
 
 MEANINGS: dict[str, Meaning] = {
+    "range": _range,
     "get": _get,
     "list_sum": _sum,
     "list_mean": _mean,
