@@ -46,6 +46,8 @@ class Context:
     notes: Notes | None = None
     functions: Mapping[str, Defined | None] = field(default_factory=dict[str, "Defined | None"])
     """The program's own functions; None for one that is wrong, which has been reported."""
+    pipelines: Mapping[str, ast.FunctionDecl] = field(default_factory=dict[str, ast.FunctionDecl])
+    """The program's functions of collections."""
     for_reference: bool = False
     """Whether what only waits for an engine is let through, since nothing but the reference is to run it."""
 

@@ -178,6 +178,8 @@ class UnitDraft:
     ended: dict[Draft, Draft] = field(default_factory=dict[Draft, Draft])
     ends: int = 0
     replies: int = 0
+    inside: tuple[str, ...] = ()
+    """The functions of collections that are being written out."""
 
     @property
     def name(self) -> str:

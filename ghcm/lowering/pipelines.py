@@ -18,6 +18,7 @@ from ghcm.lowering.operators import READS, RULES, SOURCES, UNIONS
 from ghcm.lowering.operators.ends import behind_mistake
 from ghcm.lowering.operators.inputs import union
 from ghcm.lowering.operators.sources import settle
+from ghcm.lowering.pipeline_functions import written_out
 from ghcm.operators import OPERATORS, Operator, Role
 from ghcm.source import Span
 from ghcm.spg.sinks import SINKS
@@ -66,6 +67,8 @@ def named_nodes(written: ast.Expr, is_named: bool) -> set[int]:
         case ast.Apply(function=ast.Attribute(of=of)):
             inner = named_nodes(of, False)
             return inner | {id(written)} if is_named else inner
+        case ast.Apply(function=ast.Ref()):
+            return {id(written)} if is_named else set()
         case _:
             return set()
 
@@ -91,6 +94,8 @@ def _name(written: ast.Ref, unit: UnitDraft) -> Bound:
 def _source(name: str, span: Span | None, written: ast.Apply, unit: UnitDraft) -> Bound:
     if name == "union":
         return union(_step(OPERATORS[name], span, written, unit), None)
+    if (function := unit.context.pipelines.get(name)) is not None:
+        return written_out(function, _values(written), written, unit, evaluate, named_nodes)
     if name in SOURCES:
         return SOURCES[name](_step(OPERATORS[name], span, written, unit))
     hint = suggest(name, (*SOURCES, "union"))
@@ -105,8 +110,14 @@ def _source(name: str, span: Span | None, written: ast.Apply, unit: UnitDraft) -
     raise unit.context.report(Code.NO_OPERATOR, f'there is no source "{name}"', span, hint=hint)
 
 
+def _values(written: ast.Apply) -> tuple[ast.Expr, ...]:
+    return tuple(each.value for each in written.arguments)
+
+
 def _operator(name: str, span: Span | None, of: ast.Expr, written: ast.Apply, unit: UnitDraft) -> Bound:
     _note_end(name, unit)
+    if name not in OPERATORS and (function := unit.context.pipelines.get(name)) is not None:
+        return written_out(function, (of, *_values(written)), written, unit, evaluate, named_nodes)
     if name in READS:
         return READS[name](_step(OPERATORS[name], span, written, unit), of)
     bound: Bound | None = None

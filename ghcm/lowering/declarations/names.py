@@ -11,6 +11,7 @@ from ghcm.lowering.context import Context, Notes
 from ghcm.lowering.expressions.applications import CALLABLE
 from ghcm.lowering.expressions.functions import define
 from ghcm.lowering.expressions.typed import METHODS, typed
+from ghcm.lowering.pipeline_functions import check, is_of_collections
 from ghcm.lowering.types import BUILT_IN, Records
 from ghcm.operators import OPERATORS
 
@@ -45,12 +46,15 @@ def declare(
     caches, units = _of(ast.CacheDecl, declared), _of(ast.UnitDecl, declared)
     kinds = {name: _kind(declaration) for name, declaration in declared.items()}
     known = Records(records, diagnostics, enums, unions)
-    context = Context(diagnostics, known, kinds, typed, notes, for_reference=for_reference)
+    functions = _of(ast.FunctionDecl, declared)
+    pipelines = {name: each for name, each in functions.items() if is_of_collections(each)}
+    context = Context(diagnostics, known, kinds, typed, notes, pipelines=pipelines, for_reference=for_reference)
     for name in enums:
         attempt(known.enum, name)
     for name in (*records, *unions):
         attempt(known.get, name)
-    define(_of(ast.FunctionDecl, declared), context)
+    define({name: each for name, each in functions.items() if name not in pipelines}, context)
+    check(pipelines, context)
     _check_caches(units, caches, context)
     return Declared(context, caches, _of(ast.SinkDecl, declared), units)
 
