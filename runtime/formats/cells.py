@@ -85,12 +85,11 @@ def _typed(name: str, text: pl.Expr, cells: pl.Series, type_: Type, dialect: Dia
         case types.Bool():
             return Typed(text == dialect.true, ~text.is_in([dialect.true, dialect.false]))
         case types.Duration():
-            return _micros(name, text, pl.Duration("us"))
+            return _micros_of_text(name, text, pl.Duration("us"))
         case types.Timestamp():
-            return _timestamp(name, text, cells, dialect)
+            return moment(name, text, cells, dialect)
         case types.Date():
-            date = text.str.to_date("%Y-%m-%d", strict=False).alias(name)
-            return Typed(made, ~text.str.contains(_DATE) | made.is_null(), date)
+            return date(name, text)
         case _:  # `has_columns` lets no other through but lists of strings
             return _strings(text, dialect, escapes=escapes)
 
@@ -118,26 +117,39 @@ def _strings(text: pl.Expr, dialect: Dialect, *, escapes: bool) -> Typed:
     return Typed(value, unsure | empty | text.str.contains("\\", literal=True) if escapes else unsure | empty)
 
 
-def _micros(name: str, text: pl.Expr, type_: pl.DataType) -> Typed:
+def date(name: str, text: pl.Expr) -> Typed:
+    """The days of texts in the form of ISO 8601."""
+    made = pl.col(name)
+    value = text.str.to_date("%Y-%m-%d", strict=False).alias(name)
+    return Typed(made, text.is_not_null() & (~text.str.contains(_DATE) | made.is_null()), value)
+
+
+def micros(name: str, seconds: pl.Expr, type_: pl.DataType) -> Typed:
     """Microseconds of seconds; unsure near a half, where the product's own rounding might decide."""
     made = pl.col(name)
-    near = (text.cast(pl.Float64, strict=False) * 1e6).alias(name)
-    unsure = ~text.str.contains(_FLOAT) | ~(made.abs() < _LONGEST) | ((made - made.round()).abs() > 0.37)
-    return Typed(made.round().cast(pl.Int64, strict=False).cast(type_), unsure, near)
+    unsure = ~(made.abs() < _LONGEST) | ((made - made.round()).abs() > 0.37)
+    return Typed(made.round().cast(pl.Int64, strict=False).cast(type_), unsure, (seconds * 1e6).alias(name))
 
 
-def _timestamp(name: str, text: pl.Expr, cells: pl.Series, dialect: Dialect) -> Typed:
+def _micros_of_text(name: str, text: pl.Expr, type_: pl.DataType) -> Typed:
+    found = micros(name, text.cast(pl.Float64, strict=False), type_)
+    assert found.unsure is not None
+    return Typed(found.value, ~text.str.contains(_FLOAT) | found.unsure, found.made)
+
+
+def moment(name: str, text: pl.Expr, cells: pl.Series, dialect: Dialect) -> Typed:
     """Seconds since 1970, or ISO 8601 in the form of the first cell."""
-    first = next((cell for cell in cells.head(64) if cell not in ("", dialect.unset)), "")
+    first = next((cell for cell in cells.head(64) if cell not in (None, "", dialect.unset)), "")
     found = _ISO.fullmatch(first)
     if found is None:
-        return _micros(name, text, pl.Datetime("us", "UTC"))
+        return _micros_of_text(name, text, pl.Datetime("us", "UTC"))
     between, offset = found[1], found[2] or ""
     ends = {"": "", "Z": "Z"}.get(offset, "[+-][0-9]{2}:[0-9]{2}" if ":" in offset else "[+-][0-9]{4}")
     form = f"%Y-%m-%d{between}%H:%M:%S%.f{ends if ends in ('', 'Z') else '%z'}"
     value = text.str.to_datetime(form, time_unit="us", time_zone="UTC", strict=False).alias(name)
     made = pl.col(name)
-    return Typed(made, ~text.str.contains(f"{_DATE[:-1]}{between}{_CLOCK}{ends}$") | made.is_null(), value)
+    other = ~text.str.contains(f"{_DATE[:-1]}{between}{_CLOCK}{ends}$") | made.is_null()
+    return Typed(made, text.is_not_null() & other, value)
 
 
 _ODD_BEGIN = b"\xef\xbb\xbf"
@@ -235,7 +247,7 @@ def _parse(data: bytes, separator: str, width: int, wanted: Sequence[int], ragge
 COLUMNAR_FROM = 64
 """Lines from which parsing at once pays."""
 
-_LINE, _UNSURE = "@line", "@unsure"
+LINE, UNSURE = "@line", "@unsure"
 
 
 class CellColumns:
@@ -273,17 +285,19 @@ class CellColumns:
         if block is None:
             return None
         frame = self._typed(block, escapes=b"\\" in chunk.data)
-        unsure = frame[_UNSURE]
+        unsure = frame[UNSURE]
         if not block.single and not unsure.any():
             return Batch.from_frame(self._schema, frame, partition=chunk.partition)
         lines = chunk.data.split(b"\n")
-        numbers = [*block.single, *frame[_LINE].filter(unsure).to_list()]
+        numbers = [*block.single, *frame[LINE].filter(unsure).to_list()]
         try:
             read = [(number, single(lines[number], chunk.number + number)) for number in sorted(numbers)]
         except LookupError:
             return None
         rows = [(*row, number) for number, row in read if row is not None]
-        return Batch.from_frame(self._schema, self._merged(frame.filter(~unsure), rows), partition=chunk.partition)
+        return Batch.from_frame(
+            self._schema, merged(self._schema, frame.filter(~unsure), rows), partition=chunk.partition
+        )
 
     def _typed(self, block: Block, *, escapes: bool) -> pl.DataFrame:
         source = pl.DataFrame([block.columns[index] for index in self._wanted])
@@ -305,13 +319,15 @@ class CellColumns:
         for text, name, _ in self._schema.needs:
             doubt = doubt | ((tag == text) & columns[name].value.is_null()).fill_null(False)
         values = [each.value.alias(name) for name, each in columns.items()]
-        frame = source.with_columns(made).select(*values, doubt.alias(_UNSURE))
-        numbers = pl.Series(_LINE, block.lines, dtype=pl.Int64) if block.lines is not None else None
+        frame = source.with_columns(made).select(*values, doubt.alias(UNSURE))
+        numbers = pl.Series(LINE, block.lines, dtype=pl.Int64) if block.lines is not None else None
         return frame.with_columns(
-            pl.int_range(block.height, dtype=pl.Int64).alias(_LINE) if numbers is None else numbers
+            pl.int_range(block.height, dtype=pl.Int64).alias(LINE) if numbers is None else numbers
         )
 
-    def _merged(self, frame: pl.DataFrame, rows: list[Row]) -> pl.DataFrame:
-        names = [*self._schema.names, _LINE]
-        columns = [*((field.name, field.type) for field in self._schema.fields), (_LINE, types.Int())]
-        return pl.concat([frame.select(names), columns_of(rows, columns)]).sort(_LINE)
+
+def merged(schema: types.Struct, frame: pl.DataFrame, rows: list[Row]) -> pl.DataFrame:
+    """The records of a frame and others, each with the number of its line behind it, in the order of these."""
+    names = [*schema.names, LINE]
+    columns = [*((field.name, field.type) for field in schema.fields), (LINE, types.Int())]
+    return pl.concat([frame.select(names), columns_of(rows, columns)]).sort(LINE)

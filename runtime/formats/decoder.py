@@ -11,15 +11,14 @@ import polars as pl
 
 from ghcm.formats.csv_records import CsvRecords, csv_records
 from ghcm.formats.files import bare
-from ghcm.formats.records import json_parser, object_reader
 from ghcm.formats.zeek_log import Dialect, ZeekLog
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.formats.cells import CellColumns
 from ghcm.runtime.formats.chunks import BadRecord, Chunk, Decoder, Letters, count_lines, lines_of, texts_of
+from ghcm.runtime.formats.json_lines import JsonLines
 from ghcm.spg.connectors import Format
 from ghcm.types import Struct
-from ghcm.values import has_decimal
 
 _COLUMNAR_FROM = 256
 
@@ -67,36 +66,6 @@ class TextLines:
     def _by_line(self, chunk: Chunk, letters: Letters) -> Batch:
         rows: list[Row] = [(text, chunk.file, number) for number, text in texts_of(chunk, letters)]
         return Batch.from_rows(self._schema, rows, partition=chunk.partition)
-
-
-class JsonLines:
-    """Decodes one object a line; nothing of a file has to be known to go on in its middle."""
-
-    def __init__(self, schema: Struct) -> None:
-        self._schema = schema
-        self._parse = json_parser(written=has_decimal(schema))
-        self._read = object_reader(schema)
-
-    def save(self) -> object:
-        """Nothing."""
-        return None
-
-    def begin(self, saved: object) -> None:
-        """Nothing to do."""
-
-    def decode(self, chunk: Chunk, letters: Letters) -> tuple[Batch, int, int]:
-        """As `Decoder.decode`."""
-        rows: list[Row] = []
-        parse, read = self._parse, self._read
-        for number, text in texts_of(chunk, letters):
-            stripped = text.strip(" \t\r\n")
-            if not stripped:
-                continue
-            try:
-                rows.append(read(parse(stripped)))
-            except ValueError as error:
-                letters(BadRecord, f"{chunk.file}:{number}: {error}", text)
-        return Batch.from_rows(self._schema, rows, partition=chunk.partition), len(chunk.data), count_lines(chunk.data)
 
 
 class CsvLines:

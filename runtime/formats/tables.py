@@ -65,7 +65,7 @@ def _plain_column(data: Any, field: Field) -> pl.Series | None:
     if (column.null_count and not is_nullable(field.type)) or not _is_exact(column.type, field.type):
         return None
     plain = column.cast(arrow_type(field.type, maps=False))
-    if _lacks(plain, field.type):
+    if lacks(plain, field.type):
         return None
     values = pl.Series(field.name, plain).cast(dtype(field.type))
     return values if _are_all(values, field.type) else None
@@ -159,7 +159,7 @@ def conform(table: pa.Table, columns: Struct, source: str) -> pl.DataFrame:
             plain = column.cast(arrow_type(field.type, maps=False))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise _unfit(source, field.name, str(error), f"holds no {field.type} in column") from error
-        if _lacks(plain, field.type):
+        if lacks(plain, field.type):
             detail = f'"{field.name}" is {field.type}: what may be null in it is written with a ?.'
             raise _unfit(source, field.name, detail, "has nulls inside column")
         column_series = cast("pl.Series", pl.from_arrow(plain))  # pyright: ignore[reportUnknownMemberType]
@@ -167,7 +167,7 @@ def conform(table: pa.Table, columns: Struct, source: str) -> pl.DataFrame:
     return pl.DataFrame(series)
 
 
-def _lacks(column: Any, type_: Type) -> bool:
+def lacks(column: Any, type_: Type) -> bool:
     """Whether a part of the values is null that may not be; maps are lists of their entries."""
     compute: Any = pc  # whose stubs know no types here
     parts: list[tuple[Any, Type]]
@@ -182,7 +182,7 @@ def _lacks(column: Any, type_: Type) -> bool:
             parts = [(compute.struct_field(present, index), field.type) for index, field in enumerate(fields)]
         case _:  # a type that holds no others
             return False
-    return any((part.null_count and not is_nullable(each)) or _lacks(part, each) for part, each in parts)
+    return any((part.null_count and not is_nullable(each)) or lacks(part, each) for part, each in parts)
 
 
 def _to_array(series: pl.Series, type_: Type, stored: bool) -> pa.Array[Any]:

@@ -1,0 +1,140 @@
+"""Decodes JSON, one object a line: blocks by Arrow, and one by one the lines that it cannot be trusted with.
+
+The reader of single lines (`ghcm.formats.records`) is the meaning. Where Arrow refuses a block, what is around the line
+that it names is read again without it; where it names none, halves are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from ghcm.formats.records import json_parser, object_reader
+from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.data.columns import Row
+from ghcm.runtime.formats.cells import COLUMNAR_FROM, LINE, UNSURE, merged
+from ghcm.runtime.formats.chunks import BadRecord, Chunk, Letters, count_lines, texts_of
+from ghcm.runtime.formats.json_columns import JsonColumns, Unfit
+from ghcm.runtime.formats.json_suspects import Lines, Suspicion
+from ghcm.types import Struct
+from ghcm.values import has_decimal
+
+_MOST_ALONE = 0.5
+"""Of a chunk of which more lines had to be read alone, the next ones are not tried otherwise, ..."""
+_PATIENCE = 16
+"""... at most so many of them."""
+
+
+class JsonLines:
+    """Decodes one object a line; nothing of a file has to be known to go on in its middle."""
+
+    def __init__(self, schema: Struct) -> None:
+        self._schema = schema
+        self._parse = json_parser(written=has_decimal(schema))
+        self._read = object_reader(schema)
+        self._columns = JsonColumns(schema)
+        self._suspicion = Suspicion(schema, by_paths=self._columns.by_paths)
+        self._passed_over, self._patience = 0, 0
+
+    def save(self) -> object:
+        """Nothing."""
+        return None
+
+    def begin(self, saved: object) -> None:
+        """Nothing to do."""
+
+    def decode(self, chunk: Chunk, letters: Letters) -> tuple[Batch, int, int]:
+        """As `Decoder.decode`."""
+        count = count_lines(chunk.data)
+        if count < COLUMNAR_FROM or not self._columns.able or self._passed_over:
+            self._passed_over = max(0, self._passed_over - 1)
+            batch = Batch.from_rows(self._schema, self._rows(chunk, letters), partition=chunk.partition)
+        else:
+            batch = self._blocks(chunk, letters)
+        return batch, len(chunk.data), count
+
+    def _rows(self, chunk: Chunk, letters: Letters) -> list[Row]:
+        """The records of all lines, one by one."""
+        rows: list[Row] = []
+        parse, read = self._parse, self._read
+        for number, text in texts_of(chunk, letters):
+            stripped = text.strip(" \t\r\n")
+            if not stripped:
+                continue
+            try:
+                rows.append(read(parse(stripped)))
+            except ValueError as error:
+                letters(BadRecord, f"{chunk.file}:{number}: {error}", text)
+        return rows
+
+    def _blocks(self, chunk: Chunk, letters: Letters) -> Batch:
+        """The records by columns, where that can be."""
+        lines = Lines.of(chunk.data)
+        odd = self._suspicion.odd(lines)
+        if odd is None:
+            numbers, plain = np.arange(len(lines)), lines
+        else:
+            numbers = np.flatnonzero(~odd)
+            plain = lines.chosen(numbers)
+        frames, alone = self._parts(plain) if len(numbers) else ([], [])
+        marked = numbers[alone] if odd is None else np.concatenate([numbers[alone], np.flatnonzero(odd)])
+        single: list[int] = np.sort(marked).tolist()
+        self._try_again(len(single), len(lines))
+        if not single and len(frames) == 1:
+            return Batch.from_frame(self._schema, frames[0].drop(LINE), partition=chunk.partition)
+        rows = [(*row, number) for number in single for row in self._one(lines, number, chunk, letters)]
+        if not frames:
+            return Batch.from_rows(self._schema, [row[:-1] for row in rows], partition=chunk.partition)
+        found = pl.concat(frames)
+        placed = found.with_columns(pl.Series(LINE, numbers[found[LINE].to_numpy()], dtype=pl.Int64))
+        return Batch.from_frame(self._schema, merged(self._schema, placed, rows), partition=chunk.partition)
+
+    def _one(self, lines: Lines, number: int, chunk: Chunk, letters: Letters) -> list[Row]:
+        one = Chunk(lines.line(number) + b"\n", chunk.file, chunk.number + number, chunk.partition, last=True)
+        return self._rows(one, letters)
+
+    def _try_again(self, alone: int, count: int) -> None:
+        """Say what is done about the next chunks."""
+        if alone > _MOST_ALONE * count:
+            self._patience = min(_PATIENCE, 2 * self._patience + 1)
+            self._passed_over = self._patience
+        else:
+            self._patience = 0
+
+    def _parts(self, lines: Lines) -> tuple[list[pl.DataFrame], list[int]]:
+        """The records of what Arrow can read, with their lines, and the lines that are left."""
+        frames: list[pl.DataFrame] = []
+        alone: list[int] = []
+        ranges = [(0, len(lines))]
+        while ranges:
+            first, behind = ranges.pop()
+            if behind - first < COLUMNAR_FROM:
+                alone += range(first, behind)
+                continue
+            try:
+                frames.append(self._part(lines, first, behind, alone))
+            except Unfit as error:
+                if error.row is None or not 0 <= error.row <= behind - first:
+                    half = (first + behind) // 2
+                    ranges += [(half, behind), (first, half)]
+                else:  # a line that goes on behind its object is noticed where the next one begins
+                    before, after = max(first, first + error.row - 1), min(behind, first + error.row + 1)
+                    alone += range(before, after)
+                    ranges += [(after, behind), (first, before)]
+        return frames, alone
+
+    def _part(self, lines: Lines, first: int, behind: int, alone: list[int]) -> pl.DataFrame:
+        """Those of some lines; what has to be looked at again is left `alone`. Raises `Unfit`."""
+        try:
+            sample = self._parse(lines.line(first).decode())
+        except ValueError:
+            raise Unfit(0) from None
+        frame = self._columns.read(lines.between(first, behind), behind - first, sample)
+        placed = frame.with_columns(pl.int_range(first, behind, dtype=pl.Int64).alias(LINE))
+        unsure: Any = frame[UNSURE]
+        if not unsure.any():
+            return placed.drop(UNSURE)
+        alone += placed.filter(unsure)[LINE].to_list()
+        return placed.filter(~unsure).drop(UNSURE)

@@ -1,0 +1,251 @@
+"""JSON by whole blocks: what Arrow reads, and what it cannot be trusted with, gives what is read line by line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ghcm.formats.files import BYTE_ORDER_MARK
+from ghcm.functions import Failure
+from ghcm.runtime.data.columns import Row
+from ghcm.runtime.formats.chunks import Chunk
+from ghcm.runtime.formats.json_lines import JsonLines
+from ghcm.runtime.formats.json_suspects import Lines, Marks, Suspicion
+from ghcm.spg.connectors import Format
+from ghcm.types import Bool, Decimal, Field, Float, Int, List, Nullable, String, Struct, Timestamp
+from tests.campaigns import times
+from tests.laws.raw_lines import raw_files
+from tests.unit.runtime.formats.decoding import by_reference, decode
+
+JSON = Format("json")
+READING = Struct(
+    (
+        Field("id", Int()),
+        Field("level", Float()),
+        Field("name", Nullable(String())),
+        Field("at", Timestamp()),
+        Field("host", Nullable(String()), "net.host"),
+        Field("paid", Nullable(Decimal(10, 2))),
+        Field("marks", List(Nullable(Float()))),
+        Field("on", Bool()),
+    ),
+    "Reading",
+)
+
+
+def _line(number: int) -> bytes:
+    record = {
+        "id": number, "level": number / 7, "name": f"n {number}", "at": f"2026-01-02 03:04:{number % 60:02}.5",
+        "net.host": "h", "paid": number + 0.25, "marks": [1, 2.5, None], "on": True, "more": {"id": [1, {"a": "b"}]},
+    }  # fmt: skip
+    return json.dumps(record).encode()
+
+
+def _with(**values: str) -> Callable[[bytes], bytes]:
+    """The line with other values, as they are written."""
+
+    def change(line: bytes) -> bytes:
+        fields = {name: json.dumps(value) for name, value in json.loads(line).items()}
+        given = {name.replace("_", ".", 1): text for name, text in values.items()}
+        return ("{" + ", ".join(f'"{name}": {text}' for name, text in {**fields, **given}.items()) + "}").encode()
+
+    return change
+
+
+def _without(*names: str, **more: object) -> Callable[[bytes], bytes]:
+    def change(line: bytes) -> bytes:
+        record = {**json.loads(line), **more}
+        return json.dumps({name: value for name, value in record.items() if name not in names}).encode()
+
+    return change
+
+
+def _then(*changes: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
+    def change(line: bytes) -> bytes:
+        for one in changes:
+            line = one(line)
+        return line
+
+    return change
+
+
+HAZARDS: dict[str, Callable[[bytes], bytes]] = {
+    "not a number": _with(level="NaN"),
+    "not a number, unused": _with(more="[1, -Infinity]"),
+    "Info is a word": _with(name='"Info: NaN, Inf"'),
+    "two on a line": lambda line: line + b" " + line,
+    "two, glued, and one over two lines": lambda line: line + line + b"\n" + line.replace(b", ", b",\n", 1),
+    "an object over lines that begin and end in braces": lambda line: (
+        line[:-1] + b', "x": [{"a": 1}\n,{"a": 2}]}\n' + line + line
+    ),
+    "null": lambda _: b"null",
+    "a list": lambda _: b"[]",
+    "nothing": lambda _: b"",
+    "blanks": lambda line: b" \t" + line + b" \r",
+    "a key twice": lambda line: line[:-1] + b', "id": 5}',
+    "a key twice, in other letters": lambda line: line[:-1] + b', "\\u0069d": 5}',
+    "an unused key twice": lambda line: line[:-1] + b', "more": 5}',
+    "a path in other letters": lambda line: line.replace(b"net.host", b"net.h\\u006fst"),
+    "a path in other letters, too": lambda line: line[:-1] + b', "net.h\\u006fst": "x"}',
+    "half a pair": _with(name='"\\ud800"'),
+    "the other half": _with(name='"\\udc00"'),
+    "half a pair, unused": _with(more='"\\ud800"'),
+    "a pair": _with(name='"\\ud83d\\ude00"'),
+    "a whole number that is too large": _with(id=str(2**63)),
+    "of many digits": _with(level="9" * 400),
+    "of too many digits": _with(more="9" * 5000),
+    "many digits in a text": _with(more='"' + "9" * 5000 + '"'),
+    "a point in a whole number": _with(id="1.0"),
+    "an exponent in a whole number": _with(id="1e3"),
+    "a text as a whole number": _with(id='"1"'),
+    "a number as a text": _with(name="1"),
+    "an object as a text": _with(name="{}"),
+    "a zero with a sign": _with(level="-0"),
+    "a zero with a sign and a point": _with(level="-0.0"),
+    "zeros with a sign in a list": _with(marks="[-0, -0.0]"),
+    "a number without end": _with(level="1e400"),
+    "a number without end, in a list": _with(marks="[" + "9" * 400 + "]"),
+    "a small number": _with(level="5e-400"),
+    "a number of many decimals": _with(level="0.1000000000000000055511151231257827021181583404541015625"),
+    "a decimal with an exponent": _with(paid="1e2"),
+    "a decimal as a text": _with(paid='"12.5"'),
+    "a decimal as an odd text": _with(paid='".5"'),
+    "a decimal as a text without decimals": _with(paid='"5."'),
+    "a decimal as a text with an exponent": _with(paid='"1E+2"'),
+    "a decimal with zeros": _with(paid="1.5000"),
+    "a decimal with too many decimals": _with(paid="1.555"),
+    "a decimal that is too large": _with(paid="123456789012"),
+    "a decimal of zero": _with(paid="-0.00"),
+    "leading zeros": _with(id="01"),
+    "a plus": _with(id="+1"),
+    "a word of Python": _with(on="True"),
+    "null where none may be": _with(id="null"),
+    "nothing where something has to be": _without("id"),
+    "nothing where nothing may be": _without("name", "paid"),
+    "an object for the path": _without("net.host", net={"host": "x"}),
+    "an object for the path, in other letters": _then(
+        _without("net.host", net={"host": "x"}), lambda line: line.replace(b'"net"', b'"n\\u0065t"')
+    ),
+    "an object for the path, and null": _with(net_host="null", net='{"host": "x"}'),
+    "an object that lacks the path": _without("net.host", net={"other": 1}),
+    "no object for the path": _without("net.host", net=3),
+    "a moment in seconds": _with(at="1.5"),
+    "a moment with an offset": _with(at='"2026-01-02T03:04:05+01:30"'),
+    "a moment that is a day": _with(at='"2026-01-02"'),
+    "a moment without colons": _with(at='"2026-01-02 030405.123"'),
+    "a moment that is none": _with(at='"2026-02-30 00:00:00"'),
+    "a moment of nine decimals": _with(at='"2026-01-02 03:04:05.123456789"'),
+    "a byte order mark": lambda line: b"\xef\xbb\xbf" + line,
+    "no text": _then(_with(name='"?"'), lambda line: line.replace(b"?", b"\xff")),
+    "no text, unused": _then(_with(more='"?"'), lambda line: line.replace(b"?", b"\xed\xa0\x80")),
+    "a control character": _then(_with(name='"?"'), lambda line: line.replace(b"?", b"\x01")),
+    "a zero byte": _then(_with(name='"?"'), lambda line: line.replace(b"?", b"\0")),
+    "a zero byte behind": lambda line: line + b"\0}",
+    "a zero byte that is written": _with(name='"\\u0000"'),
+    "letters that are no ASCII": _then(_with(name='"?"'), lambda line: line.replace(b"?", "é😀".encode())),
+    "deeply nested": _with(more="[" * 5000 + "]" * 5000),
+    "deeply nested objects": _with(more='{"a":' * 2000 + "1" + "}" * 2000),
+    "a comma behind the last": lambda line: line[:-1] + b",}",
+    "a comma behind the last of a list": _with(more="[1,]"),
+    "a remark": lambda line: line[:-1] + b" /* */ }",
+    "junk behind": lambda line: line + b"x",
+    "junk in braces": lambda _: b"{junk}",
+    "an open text": lambda line: line[:-1] + b', "x": "}',
+    "an open object": lambda line: line[:-1],
+    "an open object that ends in a brace": lambda line: line[:-1] + b', "x": {}',
+    "null in a list": _with(marks="[null]"),
+    "no list": _with(marks="1"),
+    "null for a list": _with(marks="null"),
+}
+
+
+def _same(given: tuple[list[Row], list[tuple[str, str]]], expected: tuple[list[Row], list[tuple[str, str]]]) -> None:
+    assert list(map(repr, given[0])) == list(map(repr, expected[0]))
+    places = [[(detail.split(": ")[0], text) for detail, text in letters] for letters in (given[1], expected[1])]
+    assert places[0] == places[1]
+
+
+def _block(hazard: str, at: int, end: bytes) -> bytes:
+    lines = [_line(number) for number in range(200)]
+    lines[at] = HAZARDS[hazard](lines[at])
+    return end.join(lines)
+
+
+@pytest.mark.parametrize("hazard", HAZARDS)
+def test_a_line_that_arrow_reads_otherwise_is_read_as_it_is_meant(hazard: str) -> None:
+    for at, end in ((0, b"\n"), (100, b"\r\n"), (199, b"\n")):
+        data = _block(hazard, at, end)
+        expected = by_reference(JSON, READING, data.removeprefix(BYTE_ORDER_MARK))
+        _same(decode(JSON, READING, [data]), expected)
+
+
+def _ignore(reason: Failure, detail: str, text: str) -> None: ...
+
+
+UNSEEN = (
+    "not a number, unused",
+    "an object over lines that begin and end in braces",
+    "an object for the path, in other letters",
+    "a decimal with an exponent",
+    "a decimal as an odd text",
+    "no text, unused",
+    "of too many digits",
+    "deeply nested",
+)
+
+
+@pytest.mark.parametrize("hazard", UNSEEN)
+def test_without_suspicion_the_difference_would_be_seen(hazard: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody(self: Suspicion, lines: Lines) -> Marks | None:
+        return None
+
+    monkeypatch.setattr(Suspicion, "odd", nobody)
+    data = _block(hazard, 100, b"\n")
+    with pytest.raises((AssertionError, UnicodeDecodeError)):
+        _same(decode(JSON, READING, [data]), by_reference(JSON, READING, data))
+
+
+@pytest.mark.parametrize("hazard", ["Info is a word", "a key twice", "a point in a whole number", "junk behind"])
+def test_the_other_lines_are_read_by_columns(hazard: str) -> None:
+    decoder = JsonLines(READING)
+    batch, _, _ = decoder.decode(Chunk(_block(hazard, 100, b"\n"), "f", 1, "p", last=True), _ignore)
+    assert batch.columnar
+
+
+_WRITTEN = (
+    "NaN", "-Infinity", "-0", "-0.0", "0", "1e400", "1.0", "1e3", "1", "-7", "0.1", "null", "{}", "[]", "[null]", "01",
+    '"1"', '""', '"tcp"', '"\\ud800"', '"\\ud83d\\ude00"', '"NaN"', "9" * 400, "9" * 5000, str(2**63), str(-(2**63)),
+    '"2026-01-02"', '"2026-01-02T03:04:05Z"', '"2026-01-02 03:04"', "1767225600.0000005", '{"a": 1}', '{"x": 1}', "1.5",
+    "[1, 2]", "+1", ".5", '"a" "b"', "1767225600", "1e15", "2147483648", "true", '[{"x": 1}]',
+)  # fmt: skip
+"""Values as they may stand in a line."""
+
+
+@settings(deadline=None, max_examples=times(100))
+@given(raw_files("json"), st.data())
+def test_blocks_are_read_as_the_reference_reads_lines(
+    case: tuple[Struct, dict[str, bytes]], choice: st.DataObject
+) -> None:
+    schema, files = case
+    lines = [line for data in files.values() for line in data.replace(b"\r", b"").split(b"\n")]
+    plain = [line for line in lines if by_reference(JSON, schema, line)[0]] or [b"{}"]
+    order = np.random.default_rng(choice.draw(st.integers(0, 99))).integers(0, len(plain), 100)
+    block: list[bytes] = [plain[index] for index in order]
+    for at in choice.draw(st.sets(st.integers(0, 99), max_size=3)):
+        block[at] = _changed(block[at], schema, choice)
+    data = b"\n".join(block)
+    _same(decode(JSON, schema, [data]), by_reference(JSON, schema, data.removeprefix(BYTE_ORDER_MARK)))
+
+
+def _changed(line: bytes, schema: Struct, choice: st.DataObject) -> bytes:
+    """The line with another value at one of the record's fields, or one of the hazards."""
+    if choice.draw(st.booleans()):
+        return choice.draw(st.sampled_from([*HAZARDS.values()]))(line)
+    field = choice.draw(st.sampled_from(schema.fields))
+    change = _with(**{(field.path or field.name): choice.draw(st.sampled_from(_WRITTEN))})
+    return change(line)
