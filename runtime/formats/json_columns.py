@@ -156,10 +156,11 @@ def _asked(type_: Type, place: _Place, sample: Mapping[str, Json]) -> pa.DataTyp
 def _value(place: _Place, sample: Mapping[str, Json]) -> Json:
     if place.path in sample:
         return sample[place.path]
-    here, found = sample, None
+    here: Mapping[str, Json] = sample
+    found: Json = None
     for part in place.parts:
         found = here.get(part)
-        here = cast("Mapping[str, Json]", found) if isinstance(found, dict) else {}
+        here = cast("Mapping[str, Json]", found) if isinstance(found, dict) else dict[str, Json]()
     return found
 
 

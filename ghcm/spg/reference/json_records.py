@@ -198,7 +198,7 @@ def _whole_text(text: str) -> str:
 
 def micros(seconds: float) -> int:
     """Microseconds, rounded half to even from the exact number."""
-    if isinstance(seconds, float) and not math.isfinite(seconds):
+    if not abs(seconds) < math.inf:
         misfit("seconds", seconds)
     return _within(round(Fraction(seconds) * 1_000_000), INT_MIN, INT_MAX)
 
