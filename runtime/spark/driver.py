@@ -281,6 +281,9 @@ class Driver:
                 self._advance()  # a call that ended elsewhere was another's turn, and told nobody
             except GhcmError as error:
                 log.warning("cannot see whose turn it is just now: %s", error.message)
+            except Exception:  # nobody else looks at cancelled and late calls
+                log.exception("cannot see whose turn it is")
+                self._stopping.wait(_RETRY_SECONDS)
             with self._lock:
                 running = list(self._running.values())
                 later, self._later = self._later, []
@@ -294,7 +297,7 @@ class Driver:
 
     def _try_again(self, receiver: _Receiver, execution: Execution) -> None:
         """Begin a call once more if its time has come, or find out in a slot what has become of it meanwhile."""
-        with suppress(GhcmError):  # the store is away
+        with suppress(Exception):  # the store is away, or there is a mistake: the slot says which
             if execution.waits():
                 with self._lock:
                     self._later.append((receiver, execution))
