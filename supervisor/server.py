@@ -4,6 +4,7 @@ A connection that says nothing, too little or too much is ended here, before any
 """
 
 import asyncio
+import errno
 import logging
 import math
 import socket
@@ -34,6 +35,22 @@ _ALL = ""
 
 _PAUSE_SECONDS = 1.0
 """How long to wait where there is no room for a connection."""
+
+_GONE = frozenset(
+    {
+        errno.ECONNABORTED,
+        errno.EPROTO,
+        errno.EPERM,
+        errno.ENETDOWN,
+        errno.ENETUNREACH,
+        errno.EHOSTDOWN,
+        errno.EHOSTUNREACH,
+        errno.ENONET,
+        errno.ENOPROTOOPT,
+        errno.EOPNOTSUPP,
+    }
+)
+"""What accept(2) says of one connection that came to nothing: whoever makes many of these keeps no others waiting."""
 
 _TOO_MANY = Problem(
     503,
@@ -97,6 +114,9 @@ class _Server(uvicorn.Server):
             try:
                 connection, client = await asyncio.get_running_loop().sock_accept(listener)
             except OSError as error:
+                if error.errno in _GONE:
+                    await asyncio.sleep(0)
+                    continue
                 log.error("no connection can be taken just now: %s", error)
                 await asyncio.sleep(_PAUSE_SECONDS)
                 continue

@@ -1,5 +1,6 @@
 """What one connection, an address and all of them may take of the server, and that others are answered meanwhile."""
 
+import errno
 import select
 import socket
 import ssl
@@ -12,8 +13,10 @@ import psutil
 import pytest
 
 from ghcm.runtime.pubsub.envelope import Instruction
+from ghcm.supervisor import server as server_module
 from ghcm.supervisor.server import address_of, server
 from tests.certificates import certificate
+from tests.unit.supervisor import serving as serving_module
 from tests.unit.supervisor.serving import CALLS, Served, serving
 
 FEW = {
@@ -278,6 +281,36 @@ def test_a_handshake_that_takes_too_long_is_ended(tmp_path: Path, keys: dict[str
             other.sendall(b"GET / HTTP/1.1\r\n\r\n")
             rest(other)
         assert over_tls(shop, keys) == 200
+
+
+class _Aborting(socket.socket):
+    """Of the connections to it every second is gone before it is taken, as accept(2) then says."""
+
+    _taken = 0
+
+    def accept(self) -> tuple[socket.socket, tuple[str, int]]:
+        found = super().accept()
+        self._taken += 1
+        if self._taken % 2:
+            found[0].close()
+            raise OSError(errno.ECONNABORTED, "aborted")
+        return found
+
+
+def test_a_connection_that_is_gone_before_it_is_taken_keeps_no_others_waiting(
+    tmp_path: Path, keys: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving_module, "_listener", lambda: _Aborting(fileno=listener().detach()))
+    monkeypatch.setattr(server_module, "_PAUSE_SECONDS", 600)
+    with serving(tmp_path, http=FEW | keys) as shop:
+        for _ in range(3):
+            with connect(shop) as gone:
+                rest(gone)
+            assert over_tls(shop, keys) == 200
+
+
+def listener() -> socket.socket:
+    return socket.create_server(("127.0.0.1", 0))
 
 
 def test_an_address_is_one_whatever_its_form() -> None:
