@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import gc
 import logging
+import shutil
 import time
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,7 +28,7 @@ from ghcm.runtime.keeping import keep
 from ghcm.runtime.pubsub.cache import Inbox
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.settings import Settings
-from ghcm.supervisor import call_routes, chart_routes, pages, problems, sink_routes, status_routes
+from ghcm.supervisor import call_routes, chart_routes, job_routes, pages, problems, sink_routes, status_routes
 from ghcm.supervisor.access.identity import Identity
 from ghcm.supervisor.access.issuer import issuer_of
 from ghcm.supervisor.access.needs import UNKNOWN_CALLER, ask_at_each_route
@@ -75,6 +76,7 @@ class Supervisor:
     _renderer: ChartRenderer = field(default_factory=ChartRenderer)
     _readiness: Readiness | None = None
     _metrics: Metrics | None = None
+    _jobs: job_routes.Jobs = field(init=False)
     _tasks: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
     _closing: contextlib.AsyncExitStack = field(default_factory=contextlib.AsyncExitStack)
     _identity: Identity = field(init=False)
@@ -112,6 +114,8 @@ class Supervisor:
         for mail in mails:
             listening = partial(inbox.serve, since, mail)
             self._tasks.append(asyncio.create_task(keep("the ear for feedback", listening), name="feedback"))
+        shutil.rmtree(self.state.incoming, ignore_errors=True)  # what the process before was being sent
+        self._jobs = job_routes.Jobs(self.state, store, self.settings.http.body_time)
         self._readiness = Readiness(self.state, connections)
         self._metrics = Metrics(store, self._service.quotas.refused)
         self._closing.callback(self._readiness.close)
@@ -163,6 +167,7 @@ class Supervisor:
             for unit in known.units.values():
                 call_routes.add_unit(app, calls, unit)
         call_routes.add(app, calls)
+        job_routes.add(app, self._jobs)
         call_routes.add_rows(app, calls)
         call_routes.add_charts(app, calls, self._renderer)
         shown = Shown(catalogue, self._connections, self._watches, self.state.dead)

@@ -1,5 +1,6 @@
 """The JSON documents of programs, units and calls, as OpenAPI describes them."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel
@@ -92,6 +93,68 @@ class ProgramDocument(BaseModel):
     version: int
     state: str
     units: list[UnitDocument]
+
+
+class JobDocument(BaseModel):
+    """A job. `state` is submitted, starting, running, stopping, done, failed or stopped."""
+
+    id: str
+    program: str
+    version: int
+    state: str
+    reason: str
+    error: CallError | None
+    restarts: int
+    submitted: str
+    started: str | None
+    ended: str | None
+
+
+class ChangeDocument(BaseModel):
+    """What became of a part of a program that ran already: kept, added, swapped or dropped."""
+
+    change: str
+    part: str
+    unit: str
+    name: str
+    note: str
+
+
+class SubmittedDocument(JobDocument):
+    """A job that was submitted, and what has changed of it where it was there."""
+
+    changes: list[ChangeDocument] | None
+
+
+class BrokenOff(BaseModel):
+    """Calls that had not ended: the program's own, which run when it is resumed, and those of others, which failed."""
+
+    kept: int
+    answered: int
+
+
+class StoppedDocument(JobDocument):
+    """A job that was stopped, and what became of its calls."""
+
+    calls: BrokenOff
+
+
+def job(told: Mapping[str, Any]) -> JobDocument:
+    """A job, as the daemon tells of it."""
+    times = {name: _moment(told[name]) for name in ("submitted", "started", "ended")}
+    return JobDocument.model_validate({**told, **times})
+
+
+def submitted(answer: Mapping[str, Any]) -> SubmittedDocument:
+    """What the daemon answers to a program."""
+    growth = answer.get("growth")
+    changes = None if growth is None else growth["changes"]
+    return SubmittedDocument.model_validate({**job(answer["job"]).model_dump(), "changes": changes})
+
+
+def stopped(answer: Mapping[str, Any]) -> StoppedDocument:
+    """What the daemon answers to a stop."""
+    return StoppedDocument.model_validate({**job(answer["job"]).model_dump(), "calls": answer["calls"]})
 
 
 def call(found: Call, data: list[Any] | None = None) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ghcm.runtime.access.audit import AuditLog
 from ghcm.runtime.pubsub.envelope import LIMIT
 from ghcm.runtime.settings import Http
+from ghcm.runtime.unpacking import MOST_BYTES
 from ghcm.supervisor import problems
 from ghcm.supervisor.access.callers import origin_of
 from ghcm.supervisor.problems import Problem
@@ -42,6 +43,17 @@ _TOO_LARGE = Problem(
     hint="put the data in a sink and pass where it is.",
 )
 
+BUNDLE = "application/octet-stream"
+"""How bundles are sent: as no form can be, and a page of another site only after it was allowed to."""
+
+BUNDLE_TOO_LARGE = Problem(
+    413,
+    "GHCM-331",
+    f"the bundle is too large: the limit is {MOST_BYTES:,} bytes",
+    detail="A bundle holds code, and no data.",
+    hint="put the data where the program reads it.",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Gate:
@@ -64,15 +76,15 @@ class Gate:
             self._refuse_host(headers, scope)
             self._refuse_foreign(headers, scope)
             _refuse_media_type(headers, scope)
-            _refuse_length(headers)
-            body = await _read(receive, self.http.body_time)
+            _refuse_length(headers, scope)
+            body = b"" if _holds_bundle(scope) else await _read(receive, self.http.body_time)
         except Problem as problem:
             about = {"method": scope["method"], "path": scope["path"][:200], "status": problem.status}
             self.audit.refused(caller="", origin=origin_of(scope), **about, why=problem.message[:200])
             await problems.response(problem)(scope, receive, send)
             return
-        if body is not None:
-            await self.app(scope, _replayed(body, receive), send)
+        if body is not None:  # a bundle is read by its route, once it is known who sends it
+            await self.app(scope, receive if _holds_bundle(scope) else _replayed(body, receive), send)
 
     def _guarded(self, send: Send, scope: Scope) -> Send:
         always = _ALWAYS
@@ -146,16 +158,24 @@ def _refuse_media_type(headers: Headers, scope: Scope) -> None:
         return
     sent = headers.get("content-type", "")
     media = sent.partition(";")[0].strip().lower()
+    if _holds_bundle(scope) and media == BUNDLE:
+        return
     if media != "application/json" and not (media.startswith("application/") and media.endswith("+json")):
         detail = f"Its Content-Type is {sent}." if sent else "It has no Content-Type."
         hint = "add the header Content-Type: application/json, also where there is no body."
         raise Problem(415, "GHCM-324", "the body of the call is not sent as JSON", detail=detail, hint=hint)
 
 
-def _refuse_length(headers: Headers) -> None:
+def _holds_bundle(scope: Scope) -> bool:
+    """Whether the body is a program, which may be large."""
+    return (scope["method"], scope["path"]) == ("POST", "/programs")
+
+
+def _refuse_length(headers: Headers, scope: Scope) -> None:
     declared = headers.get("content-length", "0")
-    if declared.isdigit() and int(declared) > LIMIT:
-        raise _TOO_LARGE
+    limit, problem = (MOST_BYTES, BUNDLE_TOO_LARGE) if _holds_bundle(scope) else (LIMIT, _TOO_LARGE)
+    if declared.isdigit() and int(declared) > limit:
+        raise problem
 
 
 async def _read(receive: Receive, seconds: float) -> bytes | None:

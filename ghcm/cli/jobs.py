@@ -8,22 +8,11 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from ghcm.cli import terminal
+from ghcm.cli import elsewhere, terminal
 from ghcm.cli.failure import failed_job
 from ghcm.cli.programs import bundled, is_bundle
-from ghcm.cli.terminal import (
-    RUNNABLE,
-    Beside,
-    Certificate,
-    Directory,
-    Json,
-    Key,
-    Profile,
-    Redis,
-    Runnable,
-    State,
-    fetched,
-)
+from ghcm.cli.server import is_elsewhere, server_of
+from ghcm.cli.terminal import RUNNABLE, Beside, Certificate, Json, Key, Profile, Redis, Runnable, State, fetched
 from ghcm.errors import GhcmError
 
 Host = Annotated[str | None, typer.Option("--host", metavar="HOST", help="Where HTTP listens.")]
@@ -83,13 +72,20 @@ def said_again(*, resume: bool, fresh: bool) -> str:
     return "resume" if resume else "fresh" if fresh else "unsaid"
 
 
-def submit(
+_THERE = "Where relative paths start; with --server a folder there."
+There = Annotated[Path | None, typer.Option("--directory", "-C", metavar="DIR", help=_THERE)]
+_AT = "A server elsewhere, which GHCM_SERVER may name, too; GHCM_TOKEN has a token for it."
+At = Annotated[str | None, typer.Option("--server", metavar="URL", help=_AT)]
+
+
+def submit(  # noqa: PLR0913, PLR0917 - the options of a job, by name
     program: Runnable,
-    directory: Directory = Path(),
+    directory: There = None,
     wait: Wait = False,
     resume: Resume = False,
     fresh: Fresh = False,
     beside: Beside = False,
+    server: At = None,
     state: State = None,
     json: Json = False,
 ) -> None:
@@ -98,15 +94,33 @@ def submit(
     A program that runs already becomes what is submitted, where that needs no stop.
     """
     again = said_again(resume=resume, fresh=fresh)
-    control = terminal.control(state)
     with tempfile.TemporaryDirectory(prefix="ghcm-") as folder:
-        bundle = bundled(fetched(program), Path(folder))
-        paths = {"bundle": str(bundle.absolute()), "base": str(directory.absolute())}
-        answer = control.ask("submit", again=again, beside=beside, **paths)
-    job = cast("dict[str, Any]", answer["job"])
-    if wait:
-        job = _await_running(control, job)
-    upgrade = cast("dict[str, Any] | None", answer.get("growth"))
+        if is_elsewhere(server, state):
+            asked = server_of(server, state)
+            bundle = bundled(fetched(program), Path(folder))
+            job = elsewhere.submit(asked, bundle, again=again, beside=beside, directory=directory)
+            upgrade = None if job["changes"] is None else {"changes": job.pop("changes")}
+            job = elsewhere.await_running(asked, job) if wait else job
+        else:
+            control, base = terminal.control(state), _here(directory)
+            bundle = bundled(fetched(program), Path(folder))
+            answer = control.ask("submit", again=again, beside=beside, bundle=str(bundle.absolute()), base=base)
+            job = cast("dict[str, Any]", answer["job"])
+            upgrade = cast("dict[str, Any] | None", answer.get("growth"))
+            job = _await_running(control, job) if wait else job
+    if wait and job["state"] == "failed":
+        raise failed_job(job, f"ghcm logs {job['id']} shows what it said.")
+    _show_submitted(job, upgrade, json=json)
+
+
+def _here(directory: Path | None) -> str:
+    """Where relative paths start on this machine."""
+    if directory is not None and not directory.is_dir():
+        raise GhcmError(f'"{directory}" is no folder', code="GHCM-605", hint="name the one where relative paths start.")
+    return str((directory or Path()).absolute())
+
+
+def _show_submitted(job: dict[str, Any], upgrade: dict[str, Any] | None, *, json: bool) -> None:
     if json:
         terminal.json_line(job if upgrade is None else {**job, "growth": upgrade})
         return
@@ -121,9 +135,7 @@ def _await_running(control: Any, job: dict[str, Any]) -> dict[str, Any]:
         for each in listed:
             if each["id"] == job["id"]:
                 job = each
-        if job["state"] == "failed":
-            raise failed_job(job, f"ghcm logs {job['id']} shows what it said.")
-        if job["state"] in ("running", "done", "stopped"):
+        if job["state"] in ("running", "done", "failed", "stopped"):
             break
     return job
 
@@ -211,12 +223,25 @@ Grace = Annotated[float | None, typer.Option("--grace", metavar="SECONDS", min=0
 
 
 def stop(
-    jobs: Jobs = None, the_daemon: TheDaemon = False, grace: Grace = None, state: State = None, json: Json = False
+    jobs: Jobs = None,
+    the_daemon: TheDaemon = False,
+    grace: Grace = None,
+    server: At = None,
+    state: State = None,
+    json: Json = False,
 ) -> None:
     """End jobs, or the daemon."""
     if not jobs and not the_daemon:
         hint = "name jobs (ghcm ps lists them), or say --daemon."
         raise GhcmError("nothing is named that should end", code="GHCM-605", hint=hint)
+    if is_elsewhere(server, state):
+        if the_daemon:
+            hint = "end it where it runs."
+            raise GhcmError("a daemon elsewhere cannot be ended from here", code="GHCM-605", hint=hint)
+        asked = server_of(server, state)
+        for name in jobs or ():
+            _show(name, elsewhere.stop(asked, name, grace), json=json)
+        return
     control = terminal.control(state)
     for name in jobs or ():
         for answer in control.stream("stop", job=name, grace=grace):
@@ -234,7 +259,7 @@ def _show(name: str, answer: dict[str, Any], *, json: bool) -> None:
     if "waiting" in answer:
         note_waiting(name, answer)
         return
-    job, calls = answer["job"], answer["calls"]
+    job, calls = answer.get("job", answer), answer["calls"]
     if json:
         terminal.json_line({**job, "calls": calls})
         return

@@ -41,8 +41,8 @@ class Server:
         timeout: float,
         headers: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
-        """The JSON answer; a problem that it reports is raised as GhcmError."""
-        data = None if body is None else json.dumps(body).encode()
+        """The JSON answer to a body of JSON, or bytes whose type `headers` say; a problem is raised as GhcmError."""
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         named = {"Content-Type": "application/json", **(headers or {})}
         if self.token is not None:
             named["Authorization"] = f"Bearer {self.token}"
@@ -69,6 +69,13 @@ class _Stay(urllib.request.HTTPRedirectHandler):
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
     ) -> None:
         """No other request."""
+
+
+def is_elsewhere(url: str | None, state: Path | None) -> bool:
+    """Whether a command that has the control socket here is to ask a server instead: the one at this URL, or that of
+    GHCM_SERVER unless a state directory is named.
+    """
+    return url is not None or (state is None and bool(os.environ.get(SERVER)))
 
 
 def server_of(url: str | None, state: Path | None) -> Server:

@@ -19,9 +19,15 @@ class Action(StrEnum):
     """See calls, of whomever; and where all units of a program are allowed, its sinks, charts and failed records."""
     CANCEL = "cancel"
     """Cancel calls, of whomever."""
+    SUBMIT = "submit"
+    """Submit programs, which are code with the rights of the daemon, and stop them: whole ones alone."""
 
 
-_PATTERN = re.compile(rf"(?P<action>{'|'.join(Action)}):(?P<program>\w+|\*)(?:/(?P<unit>\w+|\*))?")
+_OF_UNITS = "|".join(action for action in Action if action is not Action.SUBMIT)
+_PATTERN = re.compile(
+    rf"(?P<action>{_OF_UNITS}):(?P<program>\w+|\*)(?:/(?P<unit>\w+|\*))?"
+    rf"|{Action.SUBMIT}(?::(?P<submitted>\w+|\*)(?:/\*)?)?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +67,10 @@ class Caller:
         """Whether anything of the program is allowed, so that it is no secret which units it has."""
         return any(scope.program in (ALL, program) for scope in self.scopes)
 
+    def programs(self, action: Action) -> list[str]:
+        """The programs that it is allowed on, as scopes name them: `*` is all of them."""
+        return [scope.program for scope in self.scopes if scope.action is action]
+
     def __str__(self) -> str:
         return self.name
 
@@ -68,21 +78,23 @@ class Caller:
 ANYONE = Caller("")
 """Somebody who has not said who he is."""
 
-EVERYTHING = tuple(map(Scope, Action))
-
-LOCAL = Caller("local", EVERYTHING)
-"""Whoever asks on the loopback address where no tokens are needed."""
+LOCAL = Caller("local", tuple(Scope(action) for action in Action if action is not Action.SUBMIT))
+"""Whoever asks on the loopback address where no tokens are needed: any user of the machine, so that he may have nothing
+run as the daemon's.
+"""
 
 
 def parse_scope(text: str) -> Scope:
-    """The scope of a text: `call:PROGRAM/UNIT`, `read:PROGRAM` for all units, `read:*` for all programs. GhcmError if
-    it is none.
+    """The scope of a text: `call:PROGRAM/UNIT`, `read:PROGRAM` for all units, `read:*` for all programs;
+    `submit:PROGRAM`, `submit` for all. GhcmError if it is none.
     """
     found = _PATTERN.fullmatch(text)
     if found is None:
         detail = f"The actions are {', '.join(Action)}."
-        hint = "write call:PROGRAM/UNIT, read:PROGRAM for all of its units, read:* for all programs."
+        hint = "write call:PROGRAM/UNIT, read:PROGRAM for all of its units, read:* for all programs, submit:PROGRAM."
         raise GhcmError(f'"{text}" is no scope', code="GHCM-630", detail=detail, hint=hint)
+    if found["action"] is None:
+        return Scope(Action.SUBMIT, found["submitted"] or ALL)
     return Scope(Action(found["action"]), found["program"], found["unit"] or ALL)
 
 

@@ -122,8 +122,9 @@ class Daemon:
             self._watchers.discard(queue)
 
     def _note(self, op: str, arguments: Document, peer: Peer) -> None:
-        """Note who has something done."""
-        if op in _CHANGES:
+        """Note who has something done; the HTTP process notes itself who has asked it."""
+        http = self.processes.children.get("http")
+        if op in _CHANGES and (http is None or http.pid != peer.process):
             about = {name: arguments.get(name) for name in ("job", "bundle", "again")}
             self._audit.note(op, caller=peer.user, origin=f"process {peer.process}", **about)
 
@@ -232,9 +233,12 @@ def _process(name: str, child: Child) -> Document:
 
 
 async def _submit(daemon: Daemon, arguments: Document) -> Document:
-    path, base = Path(_text(arguments, "bundle")), Path(_text(arguments, "base"))
+    path, base = Path(_text(arguments, "bundle")), _optional(arguments, "base")
+    if "programs" in arguments:
+        await daemon.jobs.refuse_others(path, cast("list[str]", arguments["programs"]))
+    folder = await daemon.jobs.last_folder(path) if base is None else Path(base)
     again = Again(_optional(arguments, "again") or Again.UNSAID.value)
-    job, upgrade = await daemon.jobs.submit(path, base, again, beside=bool(arguments.get("beside")))
+    job, upgrade = await daemon.jobs.submit(path, folder, again, beside=bool(arguments.get("beside")))
     changed = {} if upgrade is None else {"growth": upgrade.document()}
     return {"job": daemon.jobs.document(job), **changed}
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from ghcm.durable import sync
 from ghcm.errors import GhcmError
+from ghcm.runtime.access.scopes import ALL
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.daemon.call_reconciler import CallReconciler, Settled
 from ghcm.runtime.daemon.child import Phase
@@ -129,6 +130,21 @@ class Jobs:
                 await self.calls.renew(program.name)
             await asyncio.to_thread(self.store.sync)
             return self.store.jobs.known(job.id), upgrade
+
+    async def refuse_others(self, path: Path, programs: Sequence[str]) -> None:
+        """GhcmError if a bundle is that of another program than these, as scopes name them."""
+        name = (await asyncio.to_thread(self._open, path)).program.name
+        if not {name, ALL} & set(programs):
+            hint = f"take a token with the scope submit:{name}."
+            raise GhcmError(f'program "{name}" may not be submitted', code="GHCM-351", hint=hint)
+
+    async def last_folder(self, path: Path) -> Path:
+        """Where relative paths of the program in a bundle start: where those of its last job do, if it has any, else
+        where the daemon was started.
+        """
+        name = (await asyncio.to_thread(self._open, path)).program.name
+        found = self.store.jobs.find(name)
+        return self.state.folder_of(found[0].id) if found else Path.cwd()
 
     async def _upgrade(
         self, runner: JobRunner, bundle: Bundle, base: Path, again: Again, *, beside: bool

@@ -5,7 +5,8 @@
     {"op": "status"}                                          {"pid": 1, "url": "http://...", "processes": [...], ...}
     {"op": "status", "units": true}                           with "units" of engines by job
     {"op": "redis"}                                           {"url": "redis://:password@..."}
-    {"op": "submit", "bundle": "/x/a.ghcm", "base": "/x"}     {"job": {...}}, with "growth" where it ran already
+    {"op": "submit", "bundle": "/x/a.ghcm", "base": "/x",
+     "again": "resume", "programs": ["a"]}                    {"job": {...}}, with "growth" where it ran already
     {"op": "list"}                                            {"jobs": [...]}
     {"op": "stop", "job": "a", "grace": 30}                   {"waiting": 2, "grace": 30}, {"job", "calls"}
     {"op": "calls", "program": "a", "limit": 100}             {"calls": [...]}
@@ -19,9 +20,11 @@
 The last line of each answer that ends is `{"end": true}`, unless it is an error.
 """
 
+import asyncio
 import json
 import socket
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, cast
@@ -121,6 +124,23 @@ def _lines(connection: socket.socket) -> Iterator[bytes]:
         begun.append(rest)
 
 
+async def asked(path: Path, op: str, **arguments: object) -> Document:
+    """The last answer to a request, for an asyncio loop; GhcmError as from `Control`."""
+    try:
+        reader, writer = await asyncio.open_unix_connection(str(path), limit=LONGEST_LINE)
+    except OSError as error:
+        raise _nobody(path, error) from None
+    answer: Document | None = None
+    with closing(writer):
+        writer.write(encode({"op": op, **{name: value for name, value in arguments.items() if value is not None}}))
+        while line := await reader.readline():
+            found = raised(decode(line))
+            if found.get("end") and answer is not None:
+                return answer
+            answer = found
+    raise _gone()
+
+
 @dataclass(slots=True)
 class Control:
     """The client's side, blocking: one connection for each request."""
@@ -141,7 +161,7 @@ class Control:
                     return
                 yield answer
         if op not in ("watch", "logs", "shutdown"):
-            raise GhcmError("the daemon ended before it answered", code="GHCM-723", hint="see its log in the state.")
+            raise _gone()
 
     def listening(self) -> bool:
         """Whether a daemon answers there."""
@@ -157,10 +177,18 @@ class Control:
             connection.connect(str(self.path))
         except OSError as error:
             connection.close()
-            raise GhcmError(
-                "no daemon runs here",
-                code="GHCM-723",
-                detail=f"Nothing answers at {self.path} ({error.strerror}).",
-                hint='"ghcm supervise" starts one; --state or GHCM_STATE names the state directory of another.',
-            ) from None
+            raise _nobody(self.path, error) from None
         return connection
+
+
+def _nobody(path: Path, error: OSError) -> GhcmError:
+    return GhcmError(
+        "no daemon runs here",
+        code="GHCM-723",
+        detail=f"Nothing answers at {path} ({error.strerror}).",
+        hint='"ghcm supervise" starts one; --state or GHCM_STATE names the state directory of another.',
+    )
+
+
+def _gone() -> GhcmError:
+    return GhcmError("the daemon ended before it answered", code="GHCM-723", hint="see its log in the state.")

@@ -24,6 +24,7 @@ class StateDirectory:
         self.logs = path / "logs"  # what the processes have printed
         self.dead = path / "dead"  # tables of dead letters
         self.audit = path / "audit.jsonl"  # who called, cancelled, submitted and stopped
+        self.incoming = path / "incoming"  # bundles that are being sent over HTTP
         self.leases = path / "leases"  # on the programs, where several daemons share one Redis
         self.session_key = path / "session.key"  # signs the cookies of those who have signed in
         self.sessions_ended = path / "session.ended"  # which of these hold no more, since those have signed out

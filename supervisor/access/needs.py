@@ -43,12 +43,14 @@ class Open(Enum):
 @dataclass(frozen=True, slots=True)
 class Need:
     """One of these actions on the program and unit of the path, or what `open_to` says; `place` has what the path names
-    without a parameter.
+    without a parameter. `somewhere`: on any program, and the route sees to which. `noted`: what the audit log calls it.
     """
 
     actions: tuple[Action, ...] = ()
     open_to: Open | None = None
     place: Mapping[str, str] = field(default_factory=dict[str, str])
+    somewhere: bool = False
+    noted: str = ""
 
     def met_by(self, caller: Caller, place: Mapping[str, str]) -> bool:
         """Whether this caller may use the route, with these parameters in the path."""
@@ -61,6 +63,8 @@ class Need:
                 return bool(caller.scopes)
             case Open.OF_PROGRAM:
                 return caller.sees(program)
+            case None if self.somewhere:
+                return any(caller.programs(action) for action in self.actions)
             case None:
                 return any(caller.may(action, program, unit) for action in self.actions)
 
@@ -81,10 +85,20 @@ class Need:
         return f"{self.actions[0] if self.actions else Action.READ}:{where}"
 
 
-def needs(*actions: Action, program: str = "", unit: str = "") -> Callable[[Endpoint], Endpoint]:
+def needs(*actions: Action, program: str = "", unit: str = "", noted: str = "") -> Callable[[Endpoint], Endpoint]:
     """Declare that a route needs one of these actions on what its path names, or on this program and unit."""
     place = {name: value for name, value in (("program", program), ("unit", unit)) if value}
-    return _declared(Need(actions, place=place))
+    return _declared(Need(actions, place=place, noted=noted))
+
+
+def needs_somewhere(action: Action) -> Callable[[Endpoint], Endpoint]:
+    """Declare that a route needs this action on some program; the route itself sees to it on which."""
+    return _declared(Need((action,), somewhere=True))
+
+
+def note(scope: Scope, **about: str | None) -> None:
+    """What the audit log is to say of a request beside what its path names."""
+    scope["state"].setdefault("noted", {}).update(about)
 
 
 def open_to(whom: Open) -> Callable[[Endpoint], Endpoint]:
@@ -161,13 +175,16 @@ def _noting(send: Send, scope: Scope, need: Need, audit: AuditLog) -> Send:
         if message["type"] == "http.response.start":
             place = {**scope["path_params"], **need.place}
             found = dict(message["headers"]).get(b"location", b"").decode("latin-1").rpartition("/")[2]
+            about = {
+                "program": place.get("program"),
+                "unit": place.get("unit"),
+                "call": place.get("id") or found or None,
+            }
             audit.note(
-                str(need.actions[0]),
+                need.noted or str(need.actions[0]),
                 caller=str(asking(scope)),
                 origin=origin_of(scope),
-                program=place.get("program"),
-                unit=place.get("unit"),
-                call=place.get("id") or found or None,
+                **{**about, **scope["state"].get("noted", {})},
                 status=message["status"],
             )
         await send(message)

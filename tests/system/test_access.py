@@ -9,7 +9,10 @@ from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
+import requests
+import schemathesis
 
+from ghcm.driver import build
 from ghcm.runtime.access.scopes import parse_scopes
 from ghcm.runtime.access.tokens import TokenFile
 from tests.certificates import certificate
@@ -91,3 +94,58 @@ def test_a_daemon_that_lacks_them_does_not_start(tmp_path: Path) -> None:
     done = ghcm("supervise", "--host", "0.0.0.0", "--port", "0", cwd=tmp_path)
     assert done.returncode == 2, done.stderr
     assert "GHCM-634" in done.stderr and "ghcm token create" in done.stderr
+
+
+def test_a_program_is_submitted_changed_and_stopped_from_elsewhere(shop: Running) -> None:
+    """Every answer is one that OpenAPI tells of."""
+    folder = shop.folder / "elsewhere"
+    folder.mkdir()
+    (folder / "far.istream").write_text(PROGRAM.replace("program shop", "program far"))
+    _, mine = tokens(shop.folder).create("ann", parse_scopes("submit:far,call:far"), 600)
+    _, other = tokens(shop.folder).create("bob", parse_scopes("submit:other"), 600)
+    there = f"https://localhost:{shop.url.rpartition(':')[2]}"
+
+    def far(*words: str, token: str = mine) -> CompletedProcess[str]:
+        known = {"GHCM_CA": str(shop.folder / "localhost.crt"), "SSL_CERT_FILE": ""}
+        return ghcm(*words, "--server", there, "--json", cwd=folder, **known, GHCM_TOKEN=token)
+
+    refused = far("submit", "far.istream", token=other)
+    assert refused.returncode == 2 and json.loads(refused.stdout)["errors"][0]["code"] == "GHCM-351", refused.stdout
+    submitted = far("submit", "far.istream", "--wait")
+    job = json.loads(submitted.stdout)
+    assert job["state"] == "running", submitted.stdout
+    assert shop.state.folder_of(job["id"]) == shop.folder  # that of the daemon
+    assert json.loads(far("call", "far.double", "number=4", "--wait").stdout)["data"] == [{"value": 8}]
+    (folder / "far.istream").write_text((folder / "far.istream").read_text().replace("* 2", "* 3"))
+    grown = json.loads(far("submit", "far.istream").stdout)
+    assert (grown["id"], grown["version"]) == (job["id"], 2)
+    assert [each["name"] for each in grown["growth"]["changes"] if each["change"] != "kept"] == ["double"]
+    header = {"Authorization": f"Bearer {mine}", "Content-Type": "application/octet-stream"}
+    bundle = build(folder / "far.istream").read_bytes()
+    document = shop.get("/openapi.json", Authorization=f"Bearer {mine}").json
+    checked = schemathesis.openapi.from_dict(document)
+    for status, method, query, body in (
+        (409, "POST", "", bundle),  # nothing has changed
+        (422, "POST", "", bundle[:-100]),
+        (200, "DELETE", "?grace=5", None),
+        (404, "DELETE", "", None),
+        (201, "POST", "?again=fresh&directory=elsewhere", bundle),
+    ):
+        path, name = ("/programs", "/programs") if method == "POST" else ("/programs/far", "/programs/{program}")
+        answer = requests.request(
+            method, shop.url + path + query, data=body, headers=header, verify=str(shop.folder / "localhost.crt")
+        )
+        assert answer.status_code == status, answer.text
+        assert str(status) in document["paths"][name][method.lower()]["responses"]
+        checked[name][method].validate_response(answer)
+        assert str(shop.folder) not in answer.text
+    told = request("GET", f"{shop.url}/programs/far/job?wait=60", headers=header)
+    assert told.json["state"] == "running"
+    assert shop.state.folder_of(told.json["id"]) == folder
+    assert json.loads(far("stop", "far").stdout)["state"] == "stopped"
+    lines = [json.loads(line) for line in shop.state.audit.read_text().splitlines()]
+    mine_done = [line for line in lines if line["caller"].startswith("ann") and line["action"] in ("submit", "stop")]
+    assert [line["status"] for line in mine_done] == [201, 200, 409, 422, 200, 404, 201, 200]
+    assert {(line["program"], line["job"]) for line in mine_done[:2]} == {("far", job["id"])}
+    assert [(line["action"], line["status"]) for line in lines if line["caller"].startswith("bob")] == [("submit", 403)]
+    assert not list(shop.state.incoming.iterdir())

@@ -10,6 +10,7 @@ from starlette.routing import Route
 
 from ghcm.runtime.access.audit import AuditLog
 from ghcm.supervisor.access.needs import Open, ask_at_each_route, need_of
+from ghcm.supervisor.gate import BUNDLE
 from tests.unit.supervisor.serving import CALLS, JSON, Served, serving
 
 PLACE = {"program": "shop", "unit": "total", "id": "x", "sink": "kept", "panel": "kept", "name": "watch.js"}
@@ -60,6 +61,14 @@ def test_a_route_that_declares_nothing_cannot_be_served(tmp_path: Path) -> None:
         ("call:shop/total", "GET", "/programs/shop", 200),
         ("call:shop/total", "DELETE", f"{CALLS}/x", 403),
         ("cancel:shop/total", "DELETE", f"{CALLS}/x", 404),
+        ("call:*,read:*,cancel:*", "POST", "/programs", 403),
+        ("submit:other", "POST", "/programs", 415),
+        ("submit:other", "DELETE", "/programs/shop", 403),
+        ("call:*,cancel:*", "DELETE", "/programs/shop", 403),
+        ("submit:shop", "DELETE", "/programs/shop", 503),
+        ("submit:shop", "GET", "/programs/shop/job", 200),
+        ("submit:shop", "GET", "/programs/shop/sinks", 403),
+        ("submit:shop", "POST", CALLS, 403),
     ],
 )
 def test_scopes_allow_what_they_say(shop: Served, scopes: str, method: str, path: str, status: int) -> None:
@@ -104,6 +113,12 @@ def test_a_file_of_tokens_that_is_damaged_lets_nobody_in(shop: Served) -> None:
 def test_a_wrong_token_is_refused_where_none_is_needed(open_shop: Served, sent: str) -> None:
     assert open_shop.get("/programs").json != []
     assert open_shop.get("/programs", Authorization=sent).status == 401
+
+
+def test_nobody_submits_or_stops_without_a_token_where_none_is_needed(open_shop: Served) -> None:
+    for method, path in (("POST", "/programs"), ("DELETE", "/programs/shop")):
+        refused = open_shop.ask(method, path, b"PK", {"Content-Type": BUNDLE})
+        assert (refused.status, refused.json["code"]) == (403, "GHCM-351")
 
 
 def test_a_token_is_taken_at_its_word_where_none_is_needed(open_shop: Served) -> None:

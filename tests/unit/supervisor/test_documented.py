@@ -1,8 +1,12 @@
 """Whatever one asks of HTTP by its OpenAPI document, or against it, has an answer that the document tells of."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+import asyncio
+import socket
+import threading
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import pytest
@@ -18,6 +22,10 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from ghcm.runtime.daemon.control import ControlServer
+from ghcm.runtime.daemon.daemon import Daemon, answers
+from ghcm.runtime.daemon.locks import Lock
+from ghcm.runtime.settings import load_settings
 from tests.campaigns import times
 from tests.unit.supervisor.serving import CALLS, JSON, Served, serving
 
@@ -44,15 +52,41 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A shop that wants a token of everybody."""
-    with serving(tmp_path_factory.mktemp("closed"), access={"required": True}) as served:
+    """A shop that wants a token of everybody, and has a daemon that answers on its control socket."""
+    with serving(tmp_path_factory.mktemp("closed"), access={"required": True}) as served, _daemon(served):
         yield served
+
+
+@contextmanager
+def _daemon(served: Served) -> Generator[None]:
+    """A daemon that answers requests, and has started no processes."""
+    state, lasting, opened = served.supervisor.state, asyncio.Event(), threading.Event()
+
+    async def answer() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            lock = Lock(state)
+            daemon = Daemon(load_settings({"state": state.path}), lock, served.store, listener, standby=False)
+            control = ControlServer(state.control, partial(answers, daemon), lambda *_: None)
+            await control.open()
+            opened.set()
+            await lasting.wait()
+            await control.close()
+            lock.release()
+
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_until_complete, args=(answer(),), name="daemon")
+    thread.start()
+    assert opened.wait(60)
+    yield
+    loop.call_soon_threadsafe(lasting.set)
+    thread.join(60)
+    loop.close()
 
 
 @pytest.fixture(params=["open", "all scopes", "one scope", "no token"])
 def asking(request: pytest.FixtureRequest) -> Asking:
     served: Served = request.getfixturevalue("shop" if request.param == "open" else "closed")
-    everything = served.token("call:*,read:*,cancel:*", seconds=3600)
+    everything = served.token("call:*,read:*,cancel:*,submit", seconds=3600)
     headers = {"all scopes": everything, "one scope": served.token("read:shop/total", seconds=3600)}.get(
         request.param, {}
     )

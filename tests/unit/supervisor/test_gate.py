@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from ghcm.errors import GhcmError
+from ghcm.runtime.pubsub.envelope import LIMIT
 from ghcm.runtime.settings import load_settings
+from ghcm.runtime.unpacking import MOST_BYTES
 from tests.unit.supervisor.serving import CALLS, JSON, Served, serving
 
 TEA = {"item": "tea"}
@@ -190,3 +192,14 @@ def test_what_the_gate_refuses_is_noted_with_the_reason(tmp_path: Path) -> None:
         (408, "POST"),
     ]
     assert lines[0]["why"] == 'the host "evil.example" is not this server'
+
+
+def test_bundles_are_taken_at_one_address_and_larger_than_calls_but_not_at_any_size(shop: Served) -> None:
+    bundle = {"Content-Type": "application/octet-stream"} | shop.token("submit")
+    assert shop.ask("POST", CALLS, b"{}", bundle).status == 415
+    assert shop.ask("POST", "/programs", bytes(10 * LIMIT), bundle).json["code"] == "GHCM-723"  # no daemon is there
+    lines = ["POST /programs HTTP/1.1", "Host: localhost", *(f"{name}: {text}" for name, text in bundle.items()), ""]
+    head = "\r\n".join(lines)
+    assert b" 413 " in raw(shop, f"{head}Content-Length: {MOST_BYTES + 1}\r\nConnection: close\r\n\r\n")
+    assert b" 408 " in raw(shop, f"{head}Content-Length: 1000\r\nConnection: close\r\n\r\nPK")
+    assert list(shop.supervisor.state.incoming.iterdir()) == []

@@ -18,14 +18,16 @@ from ghcm.runtime.access.tokens import TokenFile
 
 NAMES = st.from_regex(r"\A[A-Za-z_][A-Za-z0-9_]{0,8}\Z") | st.just("*")
 READ = parse_scopes("read:lake")
+_OF_UNITS = st.builds(Scope, st.sampled_from([each for each in Action if each is not Action.SUBMIT]), NAMES, NAMES)
+SCOPES = _OF_UNITS | st.builds(Scope, st.just(Action.SUBMIT), NAMES)
 
 
-@given(st.builds(Scope, st.sampled_from(Action), NAMES, NAMES))
+@given(SCOPES)
 def test_scopes_are_read_as_they_are_printed(scope: Scope) -> None:
     assert parse_scope(str(scope)) == scope
 
 
-@given(st.builds(Scope, st.sampled_from(Action), NAMES, NAMES), st.sampled_from(Action), NAMES, NAMES)
+@given(SCOPES, st.sampled_from(Action), NAMES, NAMES)
 def test_a_scope_covers_its_own_action_on_its_own_units_alone(
     scope: Scope, action: Action, program: str, unit: str
 ) -> None:
@@ -34,7 +36,19 @@ def test_a_scope_covers_its_own_action_on_its_own_units_alone(
 
 
 @pytest.mark.parametrize(
-    "text", ["", "read", "write:lake", "read:", "read:lake/", "read:a/b/c", "read:la ke", "read:a,"]
+    "text",
+    [
+        "",
+        "read",
+        "write:lake",
+        "read:",
+        "read:lake/",
+        "read:a/b/c",
+        "read:la ke",
+        "read:a,",
+        "submit:",
+        "submit:lake/unit",
+    ],
 )
 def test_what_is_no_scope_is_refused(text: str) -> None:
     with pytest.raises(GhcmError) as refused:
@@ -44,6 +58,11 @@ def test_what_is_no_scope_is_refused(text: str) -> None:
 
 def test_what_somebody_else_means_is_no_scope_of_ours() -> None:
     assert known_scopes(["openid", "call:lake/rebuild", "email"]) == parse_scopes("call:lake/rebuild")
+
+
+def test_who_may_submit_without_a_name_may_submit_all_programs() -> None:
+    assert parse_scope("submit") == parse_scope("submit:*") == Scope(Action.SUBMIT)
+    assert known_scopes(["submit", "submit:lake/unit"]) == (Scope(Action.SUBMIT),)
 
 
 def test_only_the_hash_of_a_token_is_kept_and_for_its_owner_alone(tmp_path: Path) -> None:
