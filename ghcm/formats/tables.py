@@ -24,6 +24,9 @@ from ghcm.values.decimals import decimal_text
 Batches: TypeAlias = Callable[[list[str]], Iterator[pa.RecordBatch]]
 
 _ROWS = 16_384
+_BYTES = 4 << 20
+"""Of columns as they lie in memory: what is done per batch costs less of each row where batches are large."""
+_MOST = 8
 
 
 def read_tables(path: Place, file: str, format_: str, schema: Struct, skipped: int) -> Iterator[pa.RecordBatch]:
@@ -55,7 +58,10 @@ def open_table(path: Place, format_: str) -> Generator[tuple[pa.Schema, Batches]
 
         with pq.ParquetFile(readable(path), coerce_int96_timestamp_unit="us") as opened:
             reading: Any = opened
-            yield opened.schema_arrow, lambda names: reading.iter_batches(_ROWS, columns=names, use_threads=False)
+            yield (
+                opened.schema_arrow,
+                lambda names: reading.iter_batches(_rows(reading, names), columns=names, use_threads=False),
+            )
         return
     from pyarrow import ipc
 
@@ -68,6 +74,19 @@ def open_table(path: Place, format_: str) -> Generator[tuple[pa.Schema, Batches]
             reader = ipc.open_stream(mapped)
             batches = iter(reader)
         yield reader.schema, lambda names: _narrowed(batches, names)
+
+
+def _rows(file: Any, names: list[str]) -> int:
+    """How many rows of these columns of a Parquet file make a batch."""
+    metadata = file.metadata
+    if not metadata.num_rows:
+        return _ROWS
+    group = metadata.row_group(0)
+    rows: int = group.num_rows
+    columns = (group.column(number) for number in range(group.num_columns))
+    size: int = sum(each.total_uncompressed_size for each in columns if each.path_in_schema.split(".")[0] in names)
+    of_one: int = max(8 * len(names), size // max(1, rows), 1)
+    return max(_ROWS, min(_MOST * _ROWS, _BYTES // of_one))
 
 
 def _narrowed(batches: Iterator[Any], names: list[str]) -> Iterator[pa.RecordBatch]:

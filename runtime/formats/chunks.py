@@ -45,6 +45,12 @@ class Decoder(Protocol):
         """
         ...
 
+    def alone(self, chunk: Chunk) -> bool:
+        """Whether the chunk may be decoded in any thread while others are: it is used whole, and nothing that stands
+        in it changes what has to be known.
+        """
+        ...
+
     def save(self) -> object:
         """What has to be known of this file to go on in its middle (JSON)."""
         ...
@@ -106,19 +112,35 @@ class Lines:
 
     def add(self, data: bytes, last: bool, letters: Letters) -> Batch | None:
         """Decode what is whole in what has come; `last`: nothing more comes."""
+        chunk = self.cut(data, last)
+        return None if chunk is None else self.decode(chunk, letters)
+
+    def cut(self, data: bytes, last: bool) -> Chunk | None:
+        """What is whole in what has come, None where nothing is. It has to be used, by `decode` or `passed`, before
+        anything else is done.
+        """
         whole = self._rest + data if self._rest else data
         if self.offset == 0 and whole.startswith(BYTE_ORDER_MARK):
             whole, self.offset = whole[len(BYTE_ORDER_MARK) :], len(BYTE_ORDER_MARK)
         end = len(whole) if last else whole.rfind(b"\n") + 1
-        if end == 0:
-            self._keep(whole)
-            return None
-        chunk = Chunk(whole[:end], self._file, self.number + 1, self._partition, last)
+        self._keep(whole[end:])
+        return Chunk(whole[:end], self._file, self.number + 1, self._partition, last) if end else None
+
+    def decode(self, chunk: Chunk, letters: Letters) -> Batch:
+        """The records of what was cut; what of it needs more behind it comes again."""
         batch, used, lines = self._decoder.decode(chunk, letters)
-        self.offset += used
-        self.number += lines
-        self._keep(whole[used:])
+        self._use(used, lines)
+        if used < len(chunk.data):
+            self._keep(chunk.data[used:] + self._rest)
         return batch
+
+    def passed(self, chunk: Chunk) -> None:
+        """Somebody else decodes what was cut (`Decoder.alone`)."""
+        self._use(len(chunk.data), count_lines(chunk.data))
+
+    def _use(self, size: int, lines: int) -> None:
+        self.offset += size
+        self.number += lines
 
     def _keep(self, rest: bytes) -> None:
         if len(rest) > _LONGEST:

@@ -32,6 +32,10 @@ class TextLines:
     def __init__(self, schema: Struct) -> None:
         self._schema = schema
 
+    def alone(self, chunk: Chunk) -> bool:
+        """Always."""
+        return True
+
     def save(self) -> object:
         """Nothing."""
         return None
@@ -76,6 +80,10 @@ class CsvLines:
         self._separator = separator
         self._records = CsvRecords(schema)
         self._columns: CellColumns | None = None
+
+    def alone(self, chunk: Chunk) -> bool:
+        """As `Decoder.alone`: behind the header, where no record spans lines."""
+        return self._columns is not None and b'"' not in chunk.data
 
     def save(self) -> object:
         """The header of the file, None before it was read."""
@@ -150,6 +158,10 @@ class ZeekLines:
         self._schema = schema
         self._log = ZeekLog(schema)
         self._columns: CellColumns | None = None
+
+    def alone(self, chunk: Chunk) -> bool:
+        """As `Decoder.alone`: between headers."""
+        return self._columns is not None and not chunk.data.startswith(b"#") and not _header_at(chunk.data)
 
     def save(self) -> object:
         """The headers that hold, None before there are any."""

@@ -1,20 +1,24 @@
 """Files piece by piece, decompressed and decoded as their formats ask.
 
-Polars and Arrow let go of the interpreter while they parse, so that a thread beside the loop decodes on another core.
+Polars and Arrow let go of the interpreter while they parse, so that threads beside the loop decode on other cores. What
+can be decoded without what stands before it is decoded by two of them, and comes in order nevertheless.
 """
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 
 import pyarrow as pa
 
-from ghcm.formats.files import open_file
+from ghcm.formats.files import UNREADABLE, open_file
 from ghcm.formats.tables import read_tables
 from ghcm.functions import Failure
 from ghcm.places import place
 from ghcm.runtime.data.batch import Batch
-from ghcm.runtime.formats.chunks import Decoder, Letters, Lines
+from ghcm.runtime.formats.chunks import Chunk, Decoder, Lines
 from ghcm.runtime.formats.decoder import open_decoder
 from ghcm.runtime.formats.tables import Tables
 from ghcm.spg.connectors import Files
@@ -27,6 +31,13 @@ _GROWS = 8
 where batches are large.
 """
 _TABLES = ("parquet", "arrow")
+_THREADS = 2
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """The threads of all files: who reads leaves what is to be decoded to them."""
+    return ThreadPoolExecutor(_THREADS, "ghcm-decode")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +71,22 @@ def decoded(
     decoder = open_decoder(files.format, schema)
     decoder.begin(header)
     reading = _Reading(files, schema, decoder, file, partition, offset, number)
-    failed: list[tuple[Failure, str, str]] = []
-
-    def letter(reason: Failure, detail: str, text: str) -> None:
-        failed.append((reason, detail, text))
-
-    for data in _pieces(files, schema, base, file, offset, piece):
-        last = data is None
-        batch = reading.add(b"" if data is None else data, last, letter)
-        letters = tuple(failed)
-        failed.clear()
-        yield Decoded(file, batch, letters, reading.offset, reading.number, decoder.save(), last)
+    ahead: deque[Future[Decoded]] = deque()
+    try:
+        for data in _pieces(files, schema, base, file, offset, piece):
+            step = reading.step(b"" if data is None else data, last=data is None)
+            if step.alone:
+                ahead.append(_pool().submit(step.decode))
+            while ahead and (len(ahead) > _THREADS or not step.alone):
+                yield ahead.popleft().result()
+            if not step.alone:
+                yield step.decode()
+    except UNREADABLE:  # what was read before comes first
+        while ahead:
+            yield ahead.popleft().result()
+        raise
+    while ahead:
+        yield ahead.popleft().result()
 
 
 def _pieces(
@@ -89,30 +105,58 @@ def _pieces(
     yield None
 
 
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A piece that was read and is to be decoded. `alone`: in any thread, while others are."""
+
+    decode: Callable[[], Decoded]
+    alone: bool
+
+
 class _Reading:
     """What has been read of one file. `offset` (bytes, or rows of tables) and `number` (lines, rows) used so far."""
 
     def __init__(
         self, files: Files, schema: Struct, decoder: Decoder, file: str, partition: str, offset: int, number: int
     ) -> None:
+        self._file = file
+        self._decoder = decoder
         self._lines = Lines(decoder, file, partition, offset=offset, number=number)
         self._tables: Tables | None = None
         if files.format.name in _TABLES:
             self._tables = Tables(schema, file, partition, number=number)
 
-    @property
-    def offset(self) -> int:
-        """Bytes or rows used so far."""
-        return self._lines.offset if self._tables is None else self._tables.offset
+    def step(self, data: bytes | pa.RecordBatch, *, last: bool) -> _Step:
+        """What is to be done with the next piece. It has to be done before the next one comes, unless it is `alone`."""
+        chunk = self._lines.cut(data, last) if isinstance(data, bytes) and self._tables is None else None
+        if chunk is None or not self._decoder.alone(chunk):
+            return _Step(partial(self._next, data, chunk, last), alone=False)
+        self._lines.passed(chunk)
+        where = self._lines.offset, self._lines.number, self._decoder.save()
+        return _Step(partial(self._by_itself, chunk, where, last), alone=True)
 
-    @property
-    def number(self) -> int:
-        """Lines or rows used so far."""
-        return self._lines.number if self._tables is None else self._tables.number
+    def _next(self, data: bytes | pa.RecordBatch, chunk: Chunk | None, last: bool) -> Decoded:
+        failed = _Failed()
+        batch = None
+        if chunk is not None:
+            batch = self._lines.decode(chunk, failed)
+        elif self._tables is not None and not isinstance(data, bytes):
+            batch = self._tables.add(data, failed)
+        used = self._lines if self._tables is None else self._tables
+        return Decoded(self._file, batch, tuple(failed.letters), used.offset, used.number, self._decoder.save(), last)
 
-    def add(self, data: bytes | pa.RecordBatch, last: bool, letters: Letters) -> Batch | None:
-        """The records that are whole with this piece."""
-        if isinstance(data, bytes):
-            return self._lines.add(data, last, letters) if self._tables is None else None
-        assert self._tables is not None
-        return self._tables.add(data, letters)
+    def _by_itself(self, chunk: Chunk, where: tuple[int, int, object], last: bool) -> Decoded:
+        failed = _Failed()
+        batch, _, _ = self._decoder.decode(chunk, failed)
+        return Decoded(self._file, batch, tuple(failed.letters), *where, last)
+
+
+class _Failed:
+    """Takes the records of a piece that failed."""
+
+    def __init__(self) -> None:
+        self.letters: list[tuple[Failure, str, str]] = []
+
+    def __call__(self, reason: Failure, detail: str, text: str) -> None:
+        """One more."""
+        self.letters.append((reason, detail, text))

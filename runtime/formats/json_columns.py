@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.json as arrow_json
 
 from ghcm import types
+from ghcm.formats.fields import look_up
 from ghcm.formats.zeek_log import Dialect
 from ghcm.runtime.data.columns import dtype
 from ghcm.runtime.formats.cells import UNSURE, Typed, date, micros, moment
@@ -67,7 +68,7 @@ class JsonColumns:
             and all(path.isascii() and path.isprintable() and not set(path) & set('"\\/') for path in paths)
         )
 
-    def read(self, data: memoryview, rows: int, sample: Mapping[str, Json]) -> pl.DataFrame:
+    def read(self, data: memoryview, rows: int, sample: dict[str, Json]) -> pl.DataFrame:
         """The records and, as `UNSURE`, which of them have to be read again, alone. `sample`: one of the objects, which
         says where fields stand and how times are written. Raises `Unfit`.
         """
@@ -142,26 +143,14 @@ def _is_part(type_: Type) -> bool:
     return isinstance(type_, types.Bool | types.Int | types.Int32 | types.String | types.Float) or _is_nested(type_)
 
 
-def _asked(type_: Type, place: _Place, sample: Mapping[str, Json]) -> pa.DataType:
+def _asked(type_: Type, place: _Place, sample: dict[str, Json]) -> pa.DataType:
     """What Arrow is asked for; of times, what the sample has."""
     plain = strip(type_)
     if isinstance(plain, types.Timestamp):
-        value = _value(place, sample)
-        return _SECONDS if isinstance(value, int | float) else _TEXT
+        return _SECONDS if isinstance(look_up(sample, place.path), int | float) else _TEXT
     if isinstance(plain, types.Duration):
         return _SECONDS
     return _TEXT if isinstance(plain, types.Date) else arrow_type(type_, maps=False)
-
-
-def _value(place: _Place, sample: Mapping[str, Json]) -> Json:
-    if place.path in sample:
-        return sample[place.path]
-    here: Mapping[str, Json] = sample
-    found: Json = None
-    for part in place.parts:
-        found = here.get(part)
-        here = cast("Mapping[str, Json]", found) if isinstance(found, dict) else dict[str, Json]()
-    return found
 
 
 def _arrow_schema(places: list[_Place], flat: list[bool], asked: list[pa.DataType]) -> pa.Schema:

@@ -38,6 +38,10 @@ class JsonLines:
         self._suspicion = Suspicion(schema, by_paths=self._columns.by_paths)
         self._passed_over, self._patience = 0, 0
 
+    def alone(self, chunk: Chunk) -> bool:
+        """Always."""
+        return True
+
     def save(self) -> object:
         """Nothing."""
         return None
