@@ -25,12 +25,12 @@ def source_body(scope: Scope, task: Task, op: Source) -> list[str]:
         case Table(path=path, version=version, time_us=time):
             at = f", version={version}" if version is not None else f", time_us={time}" if time is not None else ""
             step = scope.step(task.collection.element)
-            return [f"return read_delta(job, {step}, {quote(path)}{scope.keeping()}{at})"]
+            return [f"return read_delta(job, {step}, {quote(path)}{at})"]
         case Memory(rows=rows):
             lines = [f"    {python_text(row)}," for row in rows]
-            return ["rows = [", *lines, "]", f"return written(job, {quote(task.id)}, rows, {element}{scope.keeping()})"]
+            return ["rows = [", *lines, "]", f"return written(job, rows, {element})"]
         case Generate(rows=rows, start_us=start, step_us=step_us):
-            return [f"return generated(job, {quote(task.id)}, {rows}, {start}, {step_us}{scope.keeping()})"]
+            return [f"return generated(job, {rows}, {start}, {step_us})"]
         case SqlQuery():
             return [_sql(scope, task, connector)]
         case Kafka():
@@ -45,7 +45,7 @@ def _sql(scope: Scope, task: Task, asked: SqlQuery) -> str:
     options = "".join(f", {name}={quote(text)}" for name, text in texts.items() if text)
     options += f", parts={asked.parts}" if asked.split else ""
     step = scope.step(task.collection.element)
-    return f"return read_sql(job, {step}, {quote(asked.connection)}{scope.keeping()}{options})"
+    return f"return read_sql(job, {step}, {quote(asked.connection)}{options})"
 
 
 def _kafka(scope: Scope, task: Task, asked: Kafka) -> str:
@@ -61,7 +61,7 @@ def _kafka(scope: Scope, task: Task, asked: Kafka) -> str:
     if asked.schema:
         schema = python_text(json.loads(asked.schema))
         options += f", avro=Avro({schema}{'' if asked.schema_id is None else f', {asked.schema_id}'})"
-    return f"return read_kafka(job, {step}, Topics({topics}){scope.keeping()}{options})"
+    return f"return read_kafka(job, {step}, Topics({topics}){options})"
 
 
 def _files(scope: Scope, task: Task, files: Files) -> str:
@@ -69,9 +69,8 @@ def _files(scope: Scope, task: Task, files: Files) -> str:
     step, format_ = scope.step(task.collection.element), files.format
     options = f", separator={quote(format_.separator)}" if format_.separator != "," else ""
     options += f", compression={quote(files.compression)}" if files.compression != "ending" else ""
-    options += f", clock={quote(files.clock)}" if files.clock != "restarts" else ""
     name = f"{format_.name}_files" if format_.name in ("parquet", "arrow") else format_.name
-    return f"return read_{name}(job, {step}, {quote(files.path)}{scope.keeping()}{options})"
+    return f"return read_{name}(job, {step}, {quote(files.path)}{options})"
 
 
 def read_sink_body(scope: Scope, task: Task, op: ReadSink) -> list[str]:
@@ -88,7 +87,7 @@ def read_sink_body(scope: Scope, task: Task, op: ReadSink) -> list[str]:
             call = f"read_redis(job, {step}, {name}, {quote(prefix)}, mode={quote(sink.mode.value)})"
         case _:  # the engine does not take it
             raise ValueError(f"Spark does not support {op}")
-    return [f"return arrived({call}, {quote(task.id)}{scope.keeping()})" if scope.keep else f"return {call}"]
+    return [f"return {call}"]
 
 
 def reply_body(scope: Scope) -> list[str]:

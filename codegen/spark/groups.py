@@ -52,26 +52,11 @@ def _grouped(scope: Scope, columns: Mapping[str, str], value: Checked) -> list[s
 
 
 def _times(scope: Scope) -> list[str]:
-    """The event time of what is windowed; its watermark, at which nothing is late, and its order say nothing."""
-    lines: list[str] = []
-    windowed = scope.takes.windowed
-    if TIME in scope.keep and windowed:
-        lines.append('rows = rows.selectExpr("*", "unix_micros(`window`.`end`) - 1 AS `@time`")')
-    rest = sorted(scope.keep - {TIME} if windowed else scope.keep)
-    return [*lines, f"rows = {without_order('rows', rest)}"] if rest else lines
-
-
-_SAYING_NOTHING = {
-    "@partition": "''",
-    "@order": "array(monotonically_increasing_id())",
-    "@time": "bigint(NULL)",
-    "@watermark": "bigint(NULL)",
-}
-
-
-def without_order(rows: str, names: list[str]) -> str:
-    """The rows with hidden columns that say nothing: no time, no watermark, and any order."""
-    return selected(rows, "*", *(named(_SAYING_NOTHING[name], name) for name in names))
+    """The event time of what is windowed; the others have none."""
+    if not scope.keep:
+        return []
+    time = "unix_micros(`window`.`end`) - 1" if scope.takes.windowed else "bigint(NULL)"
+    return [f"rows = {selected('rows', '*', named(time, TIME))}"]
 
 
 # --- reduce ----------------------------------------------------------------------------------------------------------

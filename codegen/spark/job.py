@@ -21,7 +21,7 @@ from ghcm.source import SourceLine
 from ghcm.spg.connectors import Kafka
 from ghcm.spg.graph import Forward, Input, Program, Task, Unit, entry_of, step_unit
 from ghcm.spg.ops import AggregateByKey, EventTime, Fused, Iterate, Join, Op, Publish, Reply, Source, To, Union
-from ghcm.spg.traits import TIME, WATERMARK, Time, traits_of
+from ghcm.spg.traits import TIME, Time, traits_of
 from ghcm.types import Struct
 
 _OWN = frozenset({"job", "rows", "state", "step", "steps", "run", "UNIT", "F", "DataFrame"})
@@ -276,10 +276,10 @@ def _shared(tasks: tuple[Task, ...]) -> set[str]:
 
 
 # --- hidden columns --------------------------------------------------------------------------------------------------
-# Event time, watermark and the position in a partition are carried only where a later task asks for them, so that a
-# job without windows has none of them.
+# Event time is carried only where a later task asks for it, so that a job without windows has none of it. Watermarks
+# are not: nothing is late in a batch unit.
 
-_ORDER = frozenset({"@partition", "@order"})
+_TIME = frozenset({TIME})
 
 
 def live_tasks(unit: Unit, result: str | None = None) -> tuple[Task, ...]:
@@ -297,7 +297,7 @@ def hidden_columns(unit: Unit, result: str | None = None) -> dict[str, frozenset
     for task in reversed(live_tasks(unit, result)):
         for edge, taken in zip(task.inputs, _from_inputs(unit, task, needed[task.id]), strict=True):
             timeless = not unit.task(edge.producer).collection.timed
-            needed[edge.producer] |= taken - {TIME, WATERMARK} if timeless else taken
+            needed[edge.producer] |= frozenset[str]() if timeless else taken & _TIME
     return needed
 
 
@@ -313,13 +313,12 @@ def _taken(op: Op, given: frozenset[str]) -> frozenset[str]:
     """What a task needs from its inputs to give those columns."""
     facts = traits_of(op)
     match op:
-        case EventTime(disorder_us=disorder):
-            own = _ORDER if WATERMARK in given and disorder is not None else frozenset[str]()
-            return (given - {TIME, WATERMARK}) | own
+        case EventTime():
+            return frozenset()
         case Fused(stages=stages):
             return given.union(*(traits_of(stage.op).hidden for stage in stages))
         case Join():
-            return frozenset({TIME}) if op.by_time else given & {TIME}
+            return _TIME if op.by_time else given
         case AggregateByKey(aggregates=aggregates):
             return _placing(aggregates)
         case Publish(call=call):
@@ -330,4 +329,4 @@ def _taken(op: Op, given: frozenset[str]) -> frozenset[str]:
 
 def _placing(aggregates: Iterable[Aggregate]) -> frozenset[str]:
     """What aggregates read that go by event time."""
-    return frozenset({TIME} if any(each.by_time for each in aggregates) else ())
+    return _TIME if any(each.by_time for each in aggregates) else frozenset()

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from ghcm.codegen.spark.expressions import Scope, value_binding
-from ghcm.codegen.spark.groups import without_order
 from ghcm.codegen.spark.library.sql import bare, named
 from ghcm.codegen.spark.sql import Checked, col, make_struct, part_of
 from ghcm.codegen.spark.text import quote, sql_text
@@ -24,14 +23,11 @@ def join_body(scope: Scope, task: Task, op: Join) -> list[str]:
         inner = replace(scope, takes=side)
         values = [inner.on_record(key) for key in keys]
         lines += inner.passed(*values, rows=name)
-        kept = frozenset({TIME}) if op.by_time else scope.keep & {TIME}
+        kept = frozenset({TIME}) if op.by_time else scope.keep
         keep = "" if index and op.kind.left_alone and not op.by_time else replace(scope, keep=kept).keeping()
         texts = ", ".join(sql_text(each.value) for each in values)
         sides.append(f"Side({name}, [{texts}], {scope.element(side.element)}{keep})")
     call = f"joined(job, {', '.join(sides)}, {quote(op.kind.value)}{_within(op)}{_belong(scope, op)})"
-    rest = sorted(scope.keep - {TIME})
-    if rest:  # nothing is late for what was joined, and it stands in no order
-        call = without_order(call, rest)
     if not op.by_key or op.kind.left_alone:
         return [*lines, f"return {call}"]
     gives = task.collection.element

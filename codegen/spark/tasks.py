@@ -16,7 +16,7 @@ from ghcm.expr import Lambda, MakeStruct
 from ghcm.reducers import Aggregate
 from ghcm.spg import ops
 from ghcm.spg.graph import Task
-from ghcm.spg.traits import TIME, WATERMARK
+from ghcm.spg.traits import TIME
 from ghcm.types import Field, Shape, Struct, Type, is_nullable
 
 
@@ -96,7 +96,7 @@ def _row_op(scope: Scope, op: ops.RowOp | ops.PythonBatch, gives: Type) -> list[
             what = f"{quote(op.module)}, {quote(op.function)}, {scope.element(gives)}"
             nullable = ", nullable=True" if is_nullable(gives) else ""
             return [f"rows = {call}(job, rows, {scope.step()}, {what}{scope.keeping()}{nullable})"]
-        case ops.Window(assigner=assigner, allowed_lateness_us=lateness):
+        case ops.Window(assigner=assigner):
             match assigner:
                 case ops.Tumbling(size_us=size):
                     call = f"windowed(job, rows, {scope.step()}, {size}"
@@ -105,7 +105,7 @@ def _row_op(scope: Scope, op: ops.RowOp | ops.PythonBatch, gives: Type) -> list[
                 case _:
                     assert_never(assigner)
             offset = f", offset={assigner.offset_us}" if assigner.offset_us else ""
-            return [f"rows = {call}, {lateness}{offset}{scope.keeping()})"]
+            return [f"rows = {call}{offset}{scope.keeping()})"]
         case _:
             assert_never(op)
 
@@ -138,44 +138,34 @@ def _new_columns(scope: Scope, function: Lambda, gives: Type) -> dict[str, Check
 
 def _exploded(scope: Scope, items: Checked, gives: Type) -> list[str]:
     """The items of a list as records, or as values; none for null. A record that may be null is a value."""
-    item = f"posexplode({items}) AS (`@index`, `@item`)" if "@order" in scope.keep else f"explode({items}) AS `@item`"
-    order = {"@order": "concat(`@order`, array(bigint(`@index`)))"}
-    again = [named(order.get(name, quoted(name)), name) for name in sorted(scope.keep)]
     names = gives.names if isinstance(gives, Struct) else ()
     columns = [named(part("`@item`", name), name) for name in names] or ["`@item` AS value"]
-    exploded = selected("rows", *scope.kept, item)
-    return [*scope.passed(items), f"rows = {exploded}", f"rows = {selected('rows', *again, *columns)}"]
+    exploded = selected("rows", *scope.kept, f"explode({items}) AS `@item`")
+    return [*scope.passed(items), f"rows = {exploded}", f"rows = {selected('rows', *scope.kept, *columns)}"]
 
 
 def _sessions(scope: Scope, op: ops.Sessions) -> list[str]:
     """The call that puts rows into sessions, of each key where they are pairs."""
     by = ', by=["key"]' if scope.takes.shape is not Shape.STREAM else ""
-    given = f"{scope.step()}, {op.gap_us}, {op.allowed_lateness_us}{by}{scope.keeping()}"
-    return [f"return in_sessions(job, rows, {given})"]
+    return [f"return in_sessions(job, rows, {scope.step()}, {op.gap_us}{by}{scope.keeping()})"]
 
 
 def _event_time(scope: Scope, op: ops.EventTime) -> list[str]:
-    """The event time in microseconds, and the watermark of each row's partition just before it."""
+    """The event time in microseconds."""
     time = scope.on_record(op.time)
     null_time = fails(f"{time} IS NULL", "null_time", "the time is null")
     columns = {name: col(name) for name in scope.names}
     lines = scope.passed(time, Checked("", null_time))
-    if not scope.keep & {TIME, WATERMARK}:
-        return [*lines, f"return {scope.select(columns)}"]
-    lines.append(f"rows = {selected('rows', '*', named(f'unix_micros({time})', TIME))}")
-    if WATERMARK in scope.keep:
-        before = "PARTITION BY `@partition` ORDER BY `@order` ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
-        watermark = f"try_subtract(max(`@time`) OVER ({before}), {op.disorder_us}L)"
-        watermark = "bigint(NULL)" if op.disorder_us is None else watermark
-        lines.append(f"rows = {selected('rows', '*', named(watermark, WATERMARK))}")
-    return [*lines, f"return {scope.select(columns)}"]
+    if scope.keep:
+        columns = {TIME: Checked(f"unix_micros({time})")} | columns
+    return [*lines, f"return {scope.select(columns, hidden=False)}"]
 
 
 def _fused(scope: Scope, op: ops.Fused) -> list[str]:
     lines: list[str] = []
     for index, stage in enumerate(op.stages):
         window_follows = any(isinstance(each.op, ops.Window) for each in op.stages[index + 1 :])
-        keep = scope.keep | ({TIME, WATERMARK} if window_follows else frozenset[str]())
+        keep = scope.keep | ({TIME} if window_follows else frozenset[str]())
         inner = replace(scope, id=stage.id, origin=stage.origin, keep=keep)
         lines.append(f"# {type(stage.op).__name__} {stage.id}, {stage.origin}")
         lines += _row_op(inner, stage.op, stage.element)

@@ -35,8 +35,10 @@ ROWS = (
         arguments=(Argument("time", "lambda1"), option("disorder", "duration"), option("idle", "duration")),
         gives="the same, with event time",
         meaning=(
-            "declares when a record happened and how far records may come out of order. A partition that "
-            "is silent holds event time back, so that no window closes, for ever or, with idle = 30s, "
+            "declares when a record happened and, in a stream unit, how far records may come out of order; "
+            "in a batch unit, and of what is read from a sink or a table, nothing is late whatever the "
+            "disorder. A partition that is silent holds event time back, so that no window closes, for "
+            "ever or, with idle = 30s, "
             "until nothing came of it for so long by the clock of the unit (stream units): its watermark "
             "then goes on with the least of those partitions that are not idle and whose records it may "
             "meet, and when it speaks again, what it gives is late where windows have closed. Which "
@@ -156,14 +158,15 @@ ROWS = (
         gives="the same with the column window",
         meaning=(
             "puts records into windows of event time; a record is in each of its windows that its "
-            "partition's watermark has not closed, and a dead letter where there is none. Windows begin at "
+            "partition's watermark has not closed, and a dead letter where there is none. In a batch unit "
+            "all windows close at the end of the input, whatever its order, and nothing is late; "
+            "allowed_lateness speaks of stream units only. Windows begin at "
             "multiples of their distance since 1970, or so much later with tumbling(1d, offset = 22h), "
             "whose days are those of clocks two hours ahead. With tumbling(10s, time = processing), or a "
             "sliding one, it goes by the clock when a record comes, needs no event time, and nothing is "
             "late; windows close by the clock whether records come or not (stream units). A session(gap) "
             "holds what comes less than the gap after the record before, of all records or of those of a "
-            "key where these are pairs, and ends a gap behind its last one (batch units); what comes so "
-            "late that its own session would have ended is a dead letter"
+            "key where these are pairs, and ends a gap behind its last one (batch units)"
         ),
         failures=(Failure.LATE,),
     )

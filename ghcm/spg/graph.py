@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from ghcm.expr import Get, Lambda, MakeStruct, Value
 from ghcm.source import Origin
 from ghcm.spg.connectors import Connector, Mode
-from ghcm.spg.ops import EventTime, Fused, Iterate, Op, Union
+from ghcm.spg.ops import EventTime, Fused, Iterate, Op, ReadSink, ReadTable, Union
 from ghcm.types import Collection, List, Shape, Struct, Type, strip
 
 
@@ -209,6 +209,11 @@ def watermark_groups(unit: Unit) -> dict[str, frozenset[str]]:
         group = mine.union(*(found.get(each, frozenset()) for each in mine))
         found |= dict.fromkeys(group, group)
     return found
+
+
+def without_order(unit: Unit) -> frozenset[str]:
+    """The tasks that read what has no order: sinks and tables. The watermark of what they give moves at its end."""
+    return frozenset(task.id for task in unit.tasks if isinstance(task.op, ReadSink | ReadTable))
 
 
 def relative_to(program: Program, folder: Path) -> Program:

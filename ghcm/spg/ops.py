@@ -59,7 +59,8 @@ class Window:
     """Adds the column `window` by event time: each record once for each of its windows that is open, in their order.
 
     A window is closed for a record where `end + allowed_lateness` <= its partition's watermark; a record without an
-    open window is a dead letter (`late`).
+    open window is a dead letter (`late`). In a batch unit no window is closed before the input ends, and the lateness
+    is zero.
     """
 
     assigner: Tumbling | Sliding
@@ -86,7 +87,8 @@ class EventTime:
     """Gives each record its event time and its partition's watermark just before it (greatest time so far - disorder).
 
     `disorder_us` None: nothing is ever late, the watermark stays at minus infinity until the input ends (bounded
-    input only). A null time is a dead letter (`null_time`).
+    input only, and always so in a batch unit). So does that of what is read from a sink or a table, which has no
+    order, whatever the disorder. A null time is a dead letter (`null_time`).
 
     A partition of which nothing came for `idle_us` by the clock of the unit is idle until a record comes: its watermark
     goes on with the least of those partitions that are not idle, of this task and of all others whose records may meet

@@ -103,6 +103,7 @@ def _task(program: Program, unit: Unit, task: Task, before: dict[str, Task]) -> 
         tuple(before[edge.producer].collection for edge in task.inputs),
         task.collection,
         {each.name: each.type for each in unit.parameters},
+        unit.kind == "batch",
     )
     yield from task_problems(around)
     yield from _outside(program, unit, task, around)

@@ -16,14 +16,14 @@ from ghcm.runtime.data.keys import key_group
 from ghcm.runtime.native.code import TimeCode
 from ghcm.runtime.operators.task_operator import TaskOperator
 from ghcm.runtime.state.packing import pack, unpack
-from ghcm.spg.graph import Task, Unit
+from ghcm.spg.graph import Task, Unit, without_order
 from ghcm.spg.ops import EventTime, Fused, Window
 from ghcm.types import INT_MAX, String
 
 
 class EventTimeOperator(TaskOperator):
     """Keeps the greatest time so far of each partition. The watermark is that time minus the disorder; without a
-    bound of disorder it stays at minus infinity.
+    bound of disorder it stays at minus infinity, as does that of what has no order.
 
     A partition that is silent at two barriers in a row is idle: what waits in the source when a process was held up, so
     that the clock has jumped, comes between the two. After a restart silence is counted anew.
@@ -32,6 +32,7 @@ class EventTimeOperator(TaskOperator):
     def __init__(self, task: Task, op: EventTime, unit: Unit, code: TimeCode, context: Context) -> None:
         super().__init__(task, unit, context)
         self._disorder = op.disorder_us
+        self._unordered = without_order(unit)
         self._code = code
         self._width = len(task.schema.fields)
         self._greatest: dict[str, int] = {}
@@ -55,37 +56,40 @@ class EventTimeOperator(TaskOperator):
         times = self._code.columns(batch.frame(), self._parameters)
         if times is None:
             return None
-        before = self._greatest.get(batch.partition, NEVER)
+        before = self._before(batch.partition, times).alias(WATERMARK)
+        return batch.frame().select(*self._schema.names, times.alias(TIME), before)
+
+    def _before(self, partition: str, times: pl.Series) -> pl.Series:
+        """The watermark of a partition just before each of its next records."""
+        if self._disorder is None or partition in self._unordered:
+            return pl.Series([NEVER], dtype=pl.Int64).new_from_index(0, len(times))
+        before = self._greatest.get(partition, NEVER)
         so_far = times.cum_max().shift(1, fill_value=NEVER).clip(before)
         if len(times):
             greatest = times.max()
             assert isinstance(greatest, int)
-            self._greatest[batch.partition] = max(before, greatest)
-        return batch.frame().select(*self._schema.names, times.alias(TIME), self._behind(so_far).alias(WATERMARK))
-
-    def _behind(self, greatest: pl.Series) -> pl.Series:
-        if self._disorder is None:
-            return pl.Series([NEVER], dtype=pl.Int64).new_from_index(0, len(greatest))
-        return greatest.clip(NEVER + self._disorder) - self._disorder
+            self._greatest[partition] = max(before, greatest)
+        return so_far.clip(NEVER + self._disorder) - self._disorder
 
     def _rows(self, batch: Batch, dead: Callable[[str, object, Failure, str], None]) -> list[Row]:
         times = self._code.rows(batch.rows(), dead, self._parameters)
+        if self._disorder is None or batch.partition in self._unordered:
+            rows = zip(batch.rows(), times, strict=True)
+            return [(*row[: self._width], time, NEVER) for row, time in rows if time is not None]
         greatest = self._greatest.get(batch.partition, NEVER)
         seen = batch.partition in self._greatest
         result: list[Row] = []
         for row, time in zip(batch.rows(), times, strict=True):
             if time is not None:
-                result.append((*row[: self._width], time, self._watermark(greatest)))
+                result.append((*row[: self._width], time, max(NEVER, greatest - self._disorder)))
                 greatest, seen = max(greatest, time), True
         if seen:
             self._greatest[batch.partition] = greatest
         return result
 
-    def _watermark(self, greatest: int) -> int:
-        return NEVER if self._disorder is None else max(NEVER, greatest - self._disorder)
-
     def watermarks(self) -> Mapping[str, int]:
-        return {partition: self._watermark(greatest) for partition, greatest in self._greatest.items()}
+        disorder = self._disorder or 0
+        return {partition: max(NEVER, greatest - disorder) for partition, greatest in self._greatest.items()}
 
     def silent(self) -> frozenset[str]:
         return self._silent
@@ -98,7 +102,8 @@ class EventTimeOperator(TaskOperator):
         if self._idle_us is None:
             return
         now = self._context.now()
-        silent = frozenset(p for p in open_partitions if now - self._heard.get(p, self._began) >= self._idle_us)
+        ordered = open_partitions - self._unordered
+        silent = frozenset(p for p in ordered if now - self._heard.get(p, self._began) >= self._idle_us)
         self._idle = self._silent & silent
         self._silent = silent
 
@@ -114,7 +119,7 @@ class EventTimeOperator(TaskOperator):
             return None
         if self._open is None:
             return self._began + self._idle_us
-        awake = self._open - self._idle
+        awake = self._open - self._idle - self._unordered
         return min(self._heard.get(name, self._began) for name in awake) + self._idle_us if awake else None
 
     def save(self) -> Mapping[int, bytes]:

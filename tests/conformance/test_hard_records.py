@@ -1,4 +1,4 @@
-"""Every operator on hard records: nulls, duplicates, unicode, extremes, NaN, late and failing ones, and none at all.
+"""Every operator on hard records: nulls, duplicates, unicode, extremes, NaN and failing ones, and none at all.
 
 Generated data meets these by chance (`test_native_programs`, `test_spark_operators`); here each operator meets all.
 """
@@ -41,7 +41,7 @@ LEFT: dict[str, tuple[str, int, dict[str, int]]] = {
     "grouped": ("group_by_key", 7, {}),
     "counted": ("count", 8, {}),
     "all": ("count", 1, {}),
-    "windowed": ("window", 8, {"late": 2}),
+    "windowed": ("window", 10, {}),
     "told": ("python", 8, {"wrong_result": 3, "python": 1}),
 }
 """By sink: the operator that it shows, how many records it holds, and the dead letters on the way to it."""

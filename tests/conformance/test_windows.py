@@ -20,7 +20,7 @@ Window = tuple[int, int]
 
 
 def test_sliding_windows_agree_natively() -> None:
-    expected = agrees_natively(program_of("sliding"))
+    expected = agrees_natively(program_of("sliding", streaming=True))
     assert {name: len(rows) for name, rows in expected.sinks.items()} == {
         "sums": 30,
         "uneven": 18,
@@ -53,6 +53,30 @@ stream u {
     assert [(letter.reason.value, letter.input) for letter in expected.dead] == [("late", '{"at":0}')]
 
 
+def test_nothing_is_late_in_a_batch_unit() -> None:
+    expected = agrees_natively(program_of("sliding"))
+    assert {name: len(expected.sinks[name]) for name in ("sums", "all", "each")} == {"sums": 37, "all": 11, "each": 18}
+    assert Counter(letter.reason.value for letter in expected.dead) == {"overflow": 9, "zero_divisor": 5}
+
+
+def test_what_a_sink_holds_has_no_order_in_a_stream_unit() -> None:
+    text = """program unordered
+record R { at: int }
+sink held = parquet("held", mode = append)
+sink out = files("out", mode = append)
+stream writer { memory([{ at: 0 }]).as(R).to(held) }
+stream u {
+  before = held.read()
+  union(before, memory([{ at: 30 }, { at: 5 }]).as(R)).event_time(r => from_micros(r.at), disorder = 1us)
+    .window(tumbling(10us)).count().to(out)
+}
+"""
+    rows: list[tuple[object, ...]] = [(45,), (31,), (2,), (3,)]
+    expected = agrees_natively(lower(parse(Source("unordered.istream", text))), given={"before": rows})
+    assert expected.sinks["out"] == [(2, (0, 10)), (2, (30, 40)), (1, (40, 50))]
+    assert [(letter.reason.value, letter.input) for letter in expected.dead] == [("late", '{"at":5}')]
+
+
 def test_slices_are_shared_where_nobody_sees_the_windows() -> None:
     unit = optimise(program_of("sliding")).program.unit("u")
     shared = {task.id.split("/")[0] for task in unit.tasks if task.id in panes_of(unit)}
@@ -65,7 +89,7 @@ def test_sliding_windows_agree_on_spark(spark: SparkSession) -> None:
 
 
 def test_windows_with_an_offset_agree_natively() -> None:
-    expected = agrees_natively(program_of("window_offset"))
+    expected = agrees_natively(program_of("window_offset", streaming=True))
     assert {name: len(rows) for name, rows in expected.sinks.items()} == {
         "tumbled": 7,
         "summed": 6,

@@ -88,7 +88,7 @@ def _given(case: Case) -> tuple[dict[str, list[Batch]], list[Letter]]:
     for task in case.unit.tasks:
         if isinstance(task.op, ReadSink):
             rows = [row if isinstance(row, tuple) else (row,) for row in case.sinks[task.op.sink]]
-            batches = [Batch.from_rows(task.schema, rows)]
+            batches = [Batch.from_rows(task.schema, rows, partition=task.id)]
         elif is_raw(task):
             batches, dead = _decoded(case, task)
             letters += dead

@@ -137,7 +137,7 @@ def union(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
 
 
 def event_time(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
-    """Time of a timestamp field; the disorder is small, so that records are late."""
+    """Time of a timestamp field; in streams the disorder is small, so that records are late."""
     if any(not isinstance(task.op, Source | Filter) for task in chain.tasks) or flow.collection.timed:
         return None
     record = Var("x", flow.collection.element)
@@ -149,6 +149,8 @@ def event_time(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
     function = Lambda((record,), Get(record, place.name, place.type))
     disorder = draw(st.sampled_from([0, 0, 1_000_000, 5_000_000, None]))
     idle = None if disorder is None else draw(st.sampled_from([None, None, 30_000_000]))
+    if chain.kind == "batch":
+        disorder = idle = None
     return chain.row("event_time", EventTime(function, disorder, idle), flow, timed=True)
 
 
@@ -162,7 +164,7 @@ def window(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
         Tumbling(86_400_000_000, offset_us=79_200_000_000),
         Sliding(4_000_000, 3_000_000, offset_us=500_001),
     ]
-    lateness = draw(st.sampled_from([0, 0, 2_000_000]))
+    lateness = draw(st.sampled_from([0, 0, 2_000_000])) * (chain.kind == "stream")
     op: Window | Sessions = Window(draw(st.sampled_from(assigners)), lateness)
     if chain.sessions and draw(st.booleans()):
         op = Sessions(draw(st.sampled_from([1, 2_000_000, 86_400_000_000])), lateness)

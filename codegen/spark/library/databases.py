@@ -1,6 +1,6 @@
 """Tables and queries of databases: each part is read in a Python worker, as the native engine reads it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from pyspark.sql import DataFrame
@@ -15,15 +15,7 @@ from ghcm.tables.queries import Query
 
 
 def read_sql(
-    job: Job,
-    step: Step,
-    connection: str,
-    keep: Sequence[str] = (),
-    *,
-    table: str = "",
-    query: str = "",
-    split: str = "",
-    parts: int = 1,
+    job: Job, step: Step, connection: str, *, table: str = "", query: str = "", split: str = "", parts: int = 1
 ) -> DataFrame:
     """The records of a table or a query; what does not fit is a dead letter. Passwords that the URL leaves to the
     environment are looked up by the workers.
@@ -58,4 +50,4 @@ def read_sql(
         finally:
             database.close()
 
-    return read_files(job, step, names, keep, "restarts", read, lambda _name, _path: iter(()))
+    return read_files(job, step, names, read, lambda _name, _path: iter(()))

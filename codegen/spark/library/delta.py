@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, DateType, StructField, StructType, TimestampType
 
 from ghcm.codegen.spark.library.afar import FOUND, parquet_rows
-from ghcm.codegen.spark.library.files import empty, escaped, in_files, name_behind
+from ghcm.codegen.spark.library.files import empty, escaped, name_behind
 from ghcm.codegen.spark.library.job import Job, Step, letters, parted, refusing_table
 from ghcm.codegen.spark.library.sql import fails, is_member, named, quoted
 from ghcm.codegen.spark.library.types import EnumType, columns_of, null_at, record_type, stored, stored_columns
@@ -23,9 +23,7 @@ from ghcm.types import Struct
 from ghcm.values.timestamps import FIRST_DAY, FIRST_MICROS, LAST_DAY, LAST_MICROS
 
 
-def read_delta(
-    job: Job, step: Step, path: str, keep: Sequence[str] = (), *, version: int | None = None, time_us: int | None = None
-) -> DataFrame:
+def read_delta(job: Job, step: Step, path: str, *, version: int | None = None, time_us: int | None = None) -> DataFrame:
     """The rows of a Delta table as of a version, a time or now; those that are no records are dead letters."""
     import pyarrow
 
@@ -52,8 +50,7 @@ def read_delta(
             return letters(job, told, step, "left(`@text`, 16384)")
 
         rows = parted(job, rows, fails(wrong, "bad_record", "the row is no record"), as_letters, None)
-    rows = in_files(rows, step, [file.name for file in files], "continues", keep)
-    return rows.selectExpr(*map(quoted, keep), *(named(quoted(path), name) for name, path in places.items()))
+    return rows.selectExpr(*(named(quoted(path), name) for name, path in places.items()))
 
 
 def rows_divided(job: Job, folder: str, files: Sequence[DataFile], element: DataType) -> DataFrame:

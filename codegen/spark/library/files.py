@@ -1,4 +1,4 @@
-"""Files and other sources: what a path means, its lines, where each line stands, and the order of records."""
+"""Files and other sources: what a path means, its lines, and where each line stands."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, LongType, StringType, StructField, StructType
 
 from ghcm.codegen.spark.library.job import Job, Step, letters, parted, refusal
-from ghcm.codegen.spark.library.sql import quoted, text, when
+from ghcm.codegen.spark.library.sql import text, when
 from ghcm.codegen.spark.library.types import plain_fields, record_columns
 from ghcm.errors import GhcmError
 from ghcm.formats.files import find_files as files_of
@@ -184,36 +184,11 @@ def escaped(path: str) -> str:
     return re.sub(r"([\\*?\[\]{}])", r"\\\1", path)
 
 
-def ordered(rows: DataFrame, source: str, partition: str, order: str, keep: Sequence[str]) -> DataFrame:
-    """The rows with the partition they belong to and their position in it, where a later step asks for them."""
-    if "@order" not in keep:
-        return rows
-    named = f"concat({text(source + ':')}, {partition}) AS `@partition`"
-    return rows.selectExpr("*", named, f"array({order}) AS `@order`")
-
-
-def in_files(rows: DataFrame, step: Step, names: Sequence[str], clock: str, keep: Sequence[str]) -> DataFrame:
-    """The rows of files in order: each file is a partition, or all are one where the clock continues."""
-    if clock == "restarts":
-        return ordered(rows, step.task, "`@file`", "`@number`", keep)
-    file_index = f"array_position(array({', '.join(map(text, names))}), `@file`)"
-    return ordered(rows, step.task, "''", f"{file_index}, `@number`", keep)
-
-
-def read_text(
-    job: Job,
-    step: Step,
-    pattern: str,
-    keep: Sequence[str] = (),
-    *,
-    compression: str = "ending",
-    clock: str = "restarts",
-) -> DataFrame:
+def read_text(job: Job, step: Step, pattern: str, *, compression: str = "ending") -> DataFrame:
     """The lines of text files with their file and number."""
     names = find_files(job, step, pattern, compression)
     lines = readable(job, step, numbered(job, read_lines(job, names, compression), names, compression), names)
-    lines = in_files(lines, step, names, clock, keep)
-    return lines.selectExpr(*map(quoted, keep), *LINE_COLUMNS)
+    return lines.selectExpr(*LINE_COLUMNS)
 
 
 def readable(job: Job, step: Step, lines: DataFrame, names: Sequence[str]) -> DataFrame:
@@ -239,23 +214,13 @@ def accepted(
     return parted(job, lines, error, as_letters, None)
 
 
-def generated(job: Job, task: str, count: int, start: int, step: int, keep: Sequence[str] = ()) -> DataFrame:
+def generated(job: Job, count: int, start: int, step: int) -> DataFrame:
     """Numbered records with a time that goes on by a step, both in microseconds."""
-    rows = ordered(job.spark.range(count), task, "''", "`id`", keep)
     time = f"timestamp_micros({start}L + `id` * {step}L) AS `time`"
-    return rows.selectExpr(*map(quoted, keep), "`id` AS `number`", time)
+    return job.spark.range(count).selectExpr("`id` AS `number`", time)
 
 
-def written(
-    job: Job, task: str, rows: Sequence[tuple[Any, ...]], element: DataType, keep: Sequence[str] = ()
-) -> DataFrame:
+def written(job: Job, rows: Sequence[tuple[Any, ...]], element: DataType) -> DataFrame:
     """Records that stand in the program, in the form that `plain` gives."""
-    schema = StructType([StructField("@number", LongType()), *plain_fields(element).fields])
-    data = job.spark.createDataFrame([(number, *row) for number, row in enumerate(rows)], schema).coalesce(1)
-    data = ordered(data, task, "''", "`@number`", keep)
-    return data.selectExpr(*map(quoted, keep), *record_columns(element))
-
-
-def arrived(rows: DataFrame, source: str, keep: Sequence[str]) -> DataFrame:
-    """The records of a sink as one partition in the order in which they are read."""
-    return ordered(rows, source, "''", "monotonically_increasing_id()", keep)
+    data = job.spark.createDataFrame(list(rows), plain_fields(element)).coalesce(1)
+    return data.selectExpr(*record_columns(element))

@@ -21,52 +21,40 @@ def into_window(every: int, offset: int) -> str:
 
 
 def windowed(
-    job: Job, rows: DataFrame, step: Step, size: int, lateness: int, *, offset: int = 0, keep: Sequence[str] = ()
+    job: Job, rows: DataFrame, step: Step, size: int, *, offset: int = 0, keep: Sequence[str] = ()
 ) -> DataFrame:
-    """The rows with their window of event time; late ones become dead letters."""
+    """The rows with their window of event time."""
     start = f"try_subtract(`@time`, {into_window(size, offset)})"
     end = f"try_add({start}, {size}L)"
     beyond = fails(f"{end} IS NULL", "overflow", "its window does not fit into 64 bits")
-    late = fails(f"try_add({end}, {lateness}L) <= `@watermark`", "late", "its window is closed")
-    rows = passed(job, rows, step, f"coalesce({beyond}, {late})")
+    rows = passed(job, rows, step, beyond)
     window = f"named_struct('start', timestamp_micros({start}), 'end', timestamp_micros({end}))"
     columns = [quoted(name) for name in columns_of(step.input).fieldNames() if name != "window"]
     return rows.selectExpr(*map(quoted, keep), *columns, named(window, "window"))
 
 
 def slid(
-    job: Job,
-    rows: DataFrame,
-    step: Step,
-    size: int,
-    every: int,
-    lateness: int,
-    *,
-    offset: int = 0,
-    keep: Sequence[str] = (),
+    job: Job, rows: DataFrame, step: Step, size: int, every: int, *, offset: int = 0, keep: Sequence[str] = ()
 ) -> DataFrame:
-    """The rows once for each of their sliding windows that is open; those for which none is become dead letters."""
+    """The rows once for each of their sliding windows."""
     into = into_window(every, offset)
     last = f"try_subtract(`@time`, {into})"
     first_one = f"try_subtract({last}, (({size}L - {into} - 1L) div {every}L) * {every}L)"
     beyond = fails(f"{first_one} IS NULL OR try_add({last}, {size}L) IS NULL", "overflow", "a window leaves 64 bits")
-    still_open = f"coalesce(try_add(each, {size + lateness}L) > `@watermark`, true)"
-    rows = rows.selectExpr("*", f"filter(sequence({first_one}, {last}, {every}L), each -> {still_open}) AS `@starts`")
-    late = fails("size(`@starts`) = 0", "late", "its windows are closed")
-    rows = passed(job, rows, step, f"coalesce({beyond}, {late})").selectExpr("*", "explode(`@starts`) AS `@start`")
+    rows = passed(job, rows, step, beyond)
+    rows = rows.selectExpr("*", f"explode(sequence({first_one}, {last}, {every}L)) AS `@start`")
     window = f"named_struct('start', timestamp_micros(`@start`), 'end', timestamp_micros(`@start` + {size}L))"
     columns = [quoted(name) for name in columns_of(step.input).fieldNames() if name != "window"]
     return rows.selectExpr(*map(quoted, keep), *columns, named(window, "window"))
 
 
 def in_sessions(
-    job: Job, rows: DataFrame, step: Step, gap: int, lateness: int, *, by: Sequence[str] = (), keep: Sequence[str] = ()
+    job: Job, rows: DataFrame, step: Step, gap: int, *, by: Sequence[str] = (), keep: Sequence[str] = ()
 ) -> DataFrame:
-    """The rows with their session; those so late that a session of theirs alone is closed become dead letters."""
+    """The rows with their session."""
     end = f"try_add(`@time`, {gap}L)"
     beyond = fails(f"{end} IS NULL", "overflow", "its session does not fit into 64 bits")
-    late = fails(f"try_add({end}, {lateness}L) <= `@watermark`", "late", "its session is closed")
-    rows = passed(job, rows, step, f"coalesce({beyond}, {late})")
+    rows = passed(job, rows, step, beyond)
     each = f"PARTITION BY {', '.join(map(quoted, by)) or 'true'}"
     pause = f"try_subtract(`@time`, lag(`@time`) OVER ({each} ORDER BY `@time`))"
     rows = rows.selectExpr("*", f"coalesce({pause} >= {gap}L, true) AS `@opens`")

@@ -11,16 +11,7 @@ from pyspark.sql.types import DataType, LongType, StringType, StructField, Struc
 
 from ghcm.codegen.spark.library.afar import parquet_rows
 from ghcm.codegen.spark.library.delta import rows_divided
-from ghcm.codegen.spark.library.files import (
-    accepted,
-    empty,
-    escaped,
-    find_files,
-    in_files,
-    listed,
-    numbered,
-    read_lines,
-)
+from ghcm.codegen.spark.library.files import accepted, empty, escaped, find_files, listed, read_lines
 from ghcm.codegen.spark.library.job import Job, Step, passed, refusal
 from ghcm.codegen.spark.library.sql import fails, first, matching, quoted
 from ghcm.codegen.spark.library.tables import table_files
@@ -60,38 +51,21 @@ Opening: TypeAlias = Callable[[], Callable[[bytes], Decoded]]
 T = TypeVar("T")
 
 
-def read_json(
-    job: Job,
-    step: Step,
-    pattern: str,
-    keep: Sequence[str] = (),
-    *,
-    compression: str = "ending",
-    clock: str = "restarts",
-) -> DataFrame:
+def read_json(job: Job, step: Step, pattern: str, *, compression: str = "ending") -> DataFrame:
     """The records of JSON-lines files; what does not fit is a dead letter."""
     names = find_files(job, step, pattern, compression)
     lines = read_lines(job, names, compression)
-    if "@order" in keep:
-        lines = in_files(numbered(job, lines, names, compression), step, names, clock, keep)
-    return decode_json(job, step, lines, names, keep, compression=compression)
+    return decode_json(job, step, lines, names, compression=compression)
 
 
 def decode_json(
-    job: Job,
-    step: Step,
-    lines: DataFrame,
-    names: Sequence[str],
-    keep: Sequence[str] = (),
-    *,
-    compression: str = "ending",
-    own: bool = False,
+    job: Job, step: Step, lines: DataFrame, names: Sequence[str], *, compression: str = "ending", own: bool = False
 ) -> DataFrame:
     """The records of lines of these files; `own`: written by a sink."""
     lines = lines.where(f"NOT {matching('`@text`', BLANK)}")
     lines = with_records(lines, step.input, json_text(record_type(step.input), own=own))
     rows = accepted(job, step, lines, BROKEN, names, compression)
-    return rows.selectExpr(*map(quoted, keep), *record_columns(step.input))
+    return rows.selectExpr(*record_columns(step.input))
 
 
 def json_text(struct: Struct, *, own: bool = False) -> Opening:
@@ -133,54 +107,31 @@ def with_records(lines: DataFrame, element: DataType, opening: Opening) -> DataF
     return lines.mapInArrow(decode, schema)
 
 
-def read_csv(
-    job: Job,
-    step: Step,
-    pattern: str,
-    keep: Sequence[str] = (),
-    *,
-    separator: str = ",",
-    compression: str = "ending",
-    clock: str = "restarts",
-) -> DataFrame:
+def read_csv(job: Job, step: Step, pattern: str, *, separator: str = ",", compression: str = "ending") -> DataFrame:
     """The records of CSV files, whose first lines name the columns; what does not fit is a dead letter."""
     names = find_files(job, step, pattern, compression)
-    return read_files(job, step, names, keep, clock, csv_file(record_type(step.input), separator, compression))
+    return read_files(job, step, names, csv_file(record_type(step.input), separator, compression))
 
 
-def read_zeek(
-    job: Job,
-    step: Step,
-    pattern: str,
-    keep: Sequence[str] = (),
-    *,
-    compression: str = "ending",
-    clock: str = "restarts",
-) -> DataFrame:
+def read_zeek(job: Job, step: Step, pattern: str, *, compression: str = "ending") -> DataFrame:
     """The records of Zeek's logs, whose headers may change in the middle; what does not fit is a dead letter."""
     names = find_files(job, step, pattern, compression)
-    return read_files(job, step, names, keep, clock, zeek_file(record_type(step.input), compression))
+    return read_files(job, step, names, zeek_file(record_type(step.input), compression))
 
 
-def read_parquet_files(
-    job: Job, step: Step, pattern: str, keep: Sequence[str] = (), *, clock: str = "restarts"
-) -> DataFrame:
+def read_parquet_files(job: Job, step: Step, pattern: str) -> DataFrame:
     """The records of Parquet files; what does not fit is a dead letter."""
     names = find_files(job, step, pattern, "none")
-    return read_files(job, step, names, keep, clock, *table_file(record_type(step.input), "parquet"))
+    return read_files(job, step, names, *table_file(record_type(step.input), "parquet"))
 
 
-def read_arrow_files(
-    job: Job, step: Step, pattern: str, keep: Sequence[str] = (), *, clock: str = "restarts"
-) -> DataFrame:
+def read_arrow_files(job: Job, step: Step, pattern: str) -> DataFrame:
     """The records of Arrow IPC files, of the file and of the stream form; what does not fit is a dead letter."""
     names = find_files(job, step, pattern, "none")
-    return read_files(job, step, names, keep, clock, *table_file(record_type(step.input), "arrow"))
+    return read_files(job, step, names, *table_file(record_type(step.input), "arrow"))
 
 
-def read_files(
-    job: Job, step: Step, names: Sequence[str], keep: Sequence[str], clock: str, read: Read, begin: Begin | None = None
-) -> DataFrame:
+def read_files(job: Job, step: Step, names: Sequence[str], read: Read, begin: Begin | None = None) -> DataFrame:
     """The records of files that Python reads as a whole. A file that lacks a column is found before anything is read,
     by its first record or by what `begin` gives first.
     """
@@ -208,9 +159,8 @@ def read_files(
     text, number = StringType(), LongType()
     columns = [StructField("@text", text), StructField("@file", text), StructField("@number", number)]
     schema = StructType([*columns, *fields.fields, StructField("@broken", text)])
-    rows = in_files(listed(job, names).mapInArrow(decode, schema), step, names, clock, keep)
-    rows = accepted(job, step, rows, BROKEN, names)
-    return rows.selectExpr(*map(quoted, keep), *record_columns(step.input))
+    rows = accepted(job, step, listed(job, names).mapInArrow(decode, schema), BROKEN, names)
+    return rows.selectExpr(*record_columns(step.input))
 
 
 def refusing(file: str, records: Iterator[T]) -> Iterator[T]:
@@ -311,4 +261,4 @@ def read_table(job: Job, step: Step, sink: str, path: str, format: str, separato
     if format == "json":
         return decode_json(job, step, read_lines(job, files), files, own=True)
     read = csv_file(record_type(step.input), separator, "ending", own=True)
-    return read_files(job, step, files, (), "restarts", read)
+    return read_files(job, step, files, read)

@@ -6,7 +6,7 @@ Which those are is asked once for a run: Spark would ask again for each of its j
 import json
 import logging
 import re
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -16,11 +16,11 @@ from typing import Any, NamedTuple, TypeAlias
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from ghcm.codegen.spark.library.files import LINE_COLUMNS, NOT_UTF8, accepted, empty, in_files
+from ghcm.codegen.spark.library.files import LINE_COLUMNS, NOT_UTF8, accepted, empty
 from ghcm.codegen.spark.library.job import Job, Refused, Step, refusal
 from ghcm.codegen.spark.library.message_parts import part_columns
 from ghcm.codegen.spark.library.records import BROKEN, Decoded, Opening, json_text, with_records
-from ghcm.codegen.spark.library.sql import fails, first, matching, named, quoted
+from ghcm.codegen.spark.library.sql import fails, first, matching, named
 from ghcm.codegen.spark.library.types import columns_of, record_columns, record_type
 from ghcm.errors import GhcmError
 from ghcm.formats.avro_schema import other_schema, registry_head
@@ -86,7 +86,6 @@ def read_kafka(
     job: Job,
     step: Step,
     topics: Topics,
-    keep: Sequence[str] = (),
     *,
     format: str = "json",
     separator: str = ",",
@@ -101,7 +100,6 @@ def read_kafka(
     parts, unfit = part_columns([*fields.items(), *raw], columns_of(step.input))
     rows = _messages(job, step, topics, headers="headers" in fields)
     rows = rows.selectExpr(*_MESSAGE, *parts, *([named(unfit, "@unfit")] if unfit else []))
-    rows = in_files(rows, step, (), "restarts", keep)
     errors = ["`@unfit`" if unfit else None, None if raw else _NO_VALUE]
     if format == "text":
         errors.append(NOT_UTF8)
@@ -115,7 +113,7 @@ def read_kafka(
         errors += [_BLANK if format == "json" else None, BROKEN]
     if error := first(*errors):
         rows = accepted(job, step, rows, error, ())
-    return rows.selectExpr(*map(quoted, keep), *(LINE_COLUMNS if format == "text" else record_columns(step.input)))
+    return rows.selectExpr(*(LINE_COLUMNS if format == "text" else record_columns(step.input)))
 
 
 def _cells_text(struct: Struct, separator: str) -> Opening:

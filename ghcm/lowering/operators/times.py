@@ -47,8 +47,14 @@ def event_time(step: Step, flow: Flow) -> Bound:
         step.report(Code.BAD_TIME, "input that never ends has to say how far records may come out of order", hint=hint)
     if function is None:
         return undrafted
-    op = EventTime(function, disorder, attempt(_idle, step, flow))
+    idle = attempt(_idle, step, flow)
+    op = EventTime(function, None if _nothing_late(step) else disorder, idle)
     return replace(undrafted, draft=step.row(op, flow, after))
+
+
+def _nothing_late(step: Step) -> bool:
+    """Whether this is a batch unit, whose windows close when its input ends, whatever the order of its records."""
+    return step.unit.engine is Engine.SPARK
 
 
 def _idle(step: Step, flow: Flow) -> int | None:
@@ -71,7 +77,8 @@ def _idle(step: Step, flow: Flow) -> int | None:
 def window(step: Step, flow: Flow) -> Bound:
     """Puts records into windows: the column `window`."""
     assigned = attempt(_assigned, step)
-    lateness = step.given.duration("allowed_lateness") or 0
+    given = step.given.duration("allowed_lateness") or 0
+    lateness = 0 if _nothing_late(step) else given
     by_clock = assigned is not None and assigned.by_clock
     collection = replace(flow.collection, timed=True) if by_clock else flow.collection
     element = collection.element

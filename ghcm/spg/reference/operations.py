@@ -10,6 +10,7 @@ from ghcm.expr import Lambda
 from ghcm.functions import Failure
 from ghcm.reducers import Aggregate
 from ghcm.spg import ops
+from ghcm.spg.graph import without_order
 from ghcm.spg.reference.aggregates import Given, aggregate, given, reduce
 from ghcm.spg.reference.functions import Failed, checked
 from ghcm.spg.reference.order import order_key
@@ -80,10 +81,12 @@ def event_time(run: Run, step: Step, op: ops.EventTime, records: Sequence[Record
     timed: list[Record] = []
     greatest: dict[tuple[str, str], int] = {}
     floors = run.outside.floors.get(step.id) or [NEVER] * len(records)
+    unordered = without_order(run.unit)
     records = [replace(record, watermark=floor) for record, floor in zip(records, floors, strict=True)]
     for record, time in run.each(step, records, lambda record: _time(run, op, record)):
         seen = greatest.get(record.partition)
-        watermark = NEVER if seen is None or op.disorder_us is None else max(NEVER, seen - op.disorder_us)
+        disorder = None if record.partition[0] in unordered else op.disorder_us
+        watermark = NEVER if seen is None or disorder is None else max(NEVER, seen - disorder)
         timed.append(Record(record.value, time, max(watermark, record.watermark), record.partition))
         greatest[record.partition] = time if seen is None else max(seen, time)
     return timed

@@ -1,11 +1,11 @@
 """Sessions, and idle partitions: how far the watermark of each is when a record comes, as the script says."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, cast
 
 from ghcm.functions import Failure
-from ghcm.spg.graph import watermark_groups
+from ghcm.spg.graph import watermark_groups, without_order
 from ghcm.spg.ops import EventTime, Sessions
 from ghcm.spg.reference.functions import Failed, checked
 from ghcm.spg.reference.state import NEVER, Record, Run, Step, Window
@@ -57,7 +57,7 @@ def _of_company(
         (each for id, op in ops.items() for each in _arrivals(run, id, op, outputs)),
         key=lambda each: (each.moment, each.task, each.at),
     )
-    by_key = _partitions(ops, arrivals)
+    by_key = _partitions(ops, arrivals, without_order(run.unit))
     partitions = list(by_key.values())
     found = {id: [NEVER] * sum(each.task == id for each in arrivals) for id in ops}
     for arrival in arrivals:
@@ -72,11 +72,16 @@ def _of_company(
     return found
 
 
-def _partitions(ops: Mapping[str, EventTime], arrivals: Sequence[_Arrival]) -> dict[_PartitionKey, _Partition]:
+def _partitions(
+    ops: Mapping[str, EventTime], arrivals: Sequence[_Arrival], unordered: frozenset[str]
+) -> dict[_PartitionKey, _Partition]:
     began = min((each.moment for each in arrivals), default=0)
     keys = {(each.task, each.partition) for each in arrivals}
     keys |= {(id, ("", "")) for id in ops.keys() - {each.task for each in arrivals}}
-    return {key: _Partition(ops[key[0]], began) for key in keys}
+    still = {id: replace(op, disorder_us=None, idle_us=None) for id, op in ops.items()}
+    return {
+        (id, partition): _Partition((still if partition[0] in unordered else ops)[id], began) for id, partition in keys
+    }
 
 
 def _arrivals(run: Run, id: str, op: EventTime, outputs: Mapping[str, Sequence[Record]]) -> list[_Arrival]:

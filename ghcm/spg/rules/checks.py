@@ -183,12 +183,13 @@ def _fits(value: Number, precision: int, scale: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """One task with what it takes and gives, and the unit's parameters."""
+    """One task with what it takes and gives, the unit's parameters, and whether that is a batch unit."""
 
     op: Op
     takes: tuple[Collection, ...]
     gives: Collection
     parameters: Mapping[str, Type]
+    batch: bool
 
     def of(self, function: expr.Lambda, *arguments: Type) -> Iterator[str]:
         """What is wrong with one of its functions."""

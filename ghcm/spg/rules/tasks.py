@@ -105,6 +105,8 @@ def _timed(around: Around, op: ops.EventTime | ops.ArrivalTime) -> Iterator[str]
             yield "idle without a bound of disorder"
         if op.disorder_us is None and not takes.bounded:
             yield "unbounded input has event time without a bound of disorder"
+        if op.disorder_us is not None and around.batch:
+            yield "nothing is late in a batch unit, and its event time has a bound of disorder"
     yield from collection_problems(around.gives, replace(takes, timed=True))
 
 
@@ -154,16 +156,19 @@ def _row(around: Around, op: RowOp | ops.PythonBatch) -> Iterator[str]:
             yield from collection_problems(gives, replace(made, element=gives.element))
         case ops.Window(assigner=assigner):
             yield from _assigner(assigner)
-            yield from _windowed(takes, gives)
+            yield from _windowed(around, op)
         case _:  # those that pick are done
             raise ValueError(f"{op} has no rule")
 
 
-def _windowed(takes: Collection, gives: Collection) -> Iterator[str]:
+def _windowed(around: Around, op: ops.Window | ops.Sessions) -> Iterator[str]:
+    takes = around.takes[0]
+    if op.allowed_lateness_us and around.batch:
+        yield "nothing is late in a batch unit, and its windows allow for it"
     if not takes.timed or takes.windowed:
         yield "windows need event time and records that are in none"
     columns = Struct((*takes.columns.fields, Field("window", WINDOW)))
-    yield from collection_problems(gives, replace(takes, element=columns, windowed=True))
+    yield from collection_problems(around.gives, replace(takes, element=columns, windowed=True))
 
 
 def _sessions(around: Around, op: ops.Sessions) -> Iterator[str]:
@@ -171,7 +176,7 @@ def _sessions(around: Around, op: ops.Sessions) -> Iterator[str]:
     yield from checks.flowing(takes)
     if op.gap_us < 1:
         yield f"there are no sessions with a gap of {op.gap_us} us"
-    yield from _windowed(takes, around.gives)
+    yield from _windowed(around, op)
 
 
 def _assigner(assigner: ops.Tumbling | ops.Sliding) -> Iterator[str]:
@@ -188,7 +193,7 @@ def _fused(around: Around, op: ops.Fused) -> Iterator[str]:
         yield "it has no stages"
     for stage in op.stages:
         gives = _after(stage.op, takes, stage.element)
-        for problem in _row(Around(stage.op, (takes,), gives, around.parameters), stage.op):
+        for problem in _row(replace(around, op=stage.op, takes=(takes,), gives=gives), stage.op):
             yield f'stage "{stage.id}": {problem}'
         takes = gives
     yield from collection_problems(around.gives, takes)

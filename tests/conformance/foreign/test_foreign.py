@@ -17,6 +17,9 @@ from tests.conftest import ROOT, Golden
 
 CASES = [pytest.param(each, name, id=f"{each.name}/{name}") for each in SETS for name in each.run]
 REFUSED = [pytest.param(each, name, id=f"{each.name}/{name}") for each in SETS for name in sorted(each.refused)]
+BATCHES = [
+    pytest.param(each, name, id=f"{each.name}/{name}") for each in SETS for name in each.run if name not in each.late
+]
 FORMS: tuple[Form, ...] = ("rows", "columns")
 
 
@@ -39,7 +42,7 @@ def test_the_native_engine_gives_what_is_expected(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("operators_apart")
-@pytest.mark.parametrize(("cases", "name"), CASES)
+@pytest.mark.parametrize(("cases", "name"), BATCHES)
 def test_spark_gives_what_is_expected(
     cases: CaseSet, name: str, shared: Path, tmp_path: Path, spark: SparkSession
 ) -> None:

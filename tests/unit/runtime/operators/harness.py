@@ -34,6 +34,7 @@ from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.dead_letter import DeadLetter
 from ghcm.runtime.engine.host import Host
 from ghcm.runtime.engine.tasklet import Counters, Outputs
+from ghcm.runtime.engine.watermarks import least_of_partitions
 from ghcm.runtime.native.code import SinkCode, TaskCode
 from ghcm.runtime.operators import build
 from ghcm.spg.connectors import Generate, Memory, Mode
@@ -117,6 +118,7 @@ def drive(
             operator.restore({group: data})
 
     left = [len(items) for items in inputs]
+    partitions = frozenset(item.partition for items in inputs for item in items if isinstance(item, Batch))
 
     def end(ordinal: int) -> None:
         if not left[ordinal] and isinstance(operator, Gate):
@@ -129,7 +131,7 @@ def drive(
         if isinstance(item, Batch):
             box.all(partial(operator.process, ordinal, item))
             if isinstance(operator, Clock):
-                box.items.append(min(operator.watermarks().values(), default=watermark))
+                box.items.append(least_of_partitions(partitions, operator.watermarks()))
             elif isinstance(operator, WallClock):
                 box.items.append(operator.moment())
         else:
