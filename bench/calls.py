@@ -62,7 +62,7 @@ def _bare(bundle: Path, folder: Path, calls: int) -> list[float]:
     from ghcm.runtime.settings import Spark
     from ghcm.runtime.spark.session import Session
 
-    module = Bundle.open(bundle).unit_module("scaled")
+    module = Bundle.open(bundle).unit_module("scaled", "spark")
     session = Session(Spark(), 2, folder / "spark")
     spark = session.get()
     times = []

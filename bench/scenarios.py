@@ -89,7 +89,7 @@ def _ghcm(folder: Path) -> Callable[[], None]:
     from ghcm.driver import build
     from ghcm.runtime.bundle import Bundle
 
-    unit = Bundle.open(build(PROGRAM, folder / "traffic.ghcm")).unit_module("rebuild")
+    unit = Bundle.open(build(PROGRAM, folder / "traffic.ghcm")).unit_module("rebuild", "spark")
     spark = _session(folder)
 
     def run() -> None:

@@ -40,11 +40,6 @@ class Backend(Protocol):
         ...
 
     @property
-    def kinds(self) -> frozenset[str]:
-        """The kinds of units that it runs where a unit does not say who does."""
-        ...
-
-    @property
     def requirements(self) -> tuple[str, ...]:
         """The packages that its modules need where they run."""
         ...

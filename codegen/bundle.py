@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ghcm.codegen.backend import zipped
-from ghcm.codegen.engines import backend_of, module_path
+from ghcm.codegen.engines import backends_of, module_path
 from ghcm.errors import GhcmError
 from ghcm.seal import seal
 from ghcm.signing import read_key, sign
@@ -22,7 +22,7 @@ from ghcm.spg.json import to_json as program_to_json
 from ghcm.values import to_json
 from ghcm.version import __version__
 
-FORMAT = 1
+FORMAT = 2
 
 
 def write(
@@ -79,7 +79,8 @@ def build(
     files = {path: text.encode() for path, text in code.items()}
     files |= {f"source/{path}": text.encode() for path, text in sources.items()}
     files |= {f"python/{path}": text.encode() for path, text in python.items()}
-    files |= {path: data for unit in optimised.units for path, data in backend_of(unit).shared.items()}
+    backends = dict.fromkeys(each for unit in optimised.units for each in backends_of(unit))
+    files |= {path: data for backend in backends for path, data in backend.shared.items()}
     files["spg.json"] = _json(program_to_json(program))
     files["plan.json"] = _json(program_to_json(optimised))
     files["manifest.json"] = _json(_manifest(optimised, files, requirements))
@@ -87,7 +88,8 @@ def build(
 
 
 def _manifest(program: Program, files: Mapping[str, bytes], requirements: Sequence[str]) -> dict[str, object]:
-    needed = dict.fromkeys(each for unit in program.units for each in backend_of(unit).requirements)
+    backends = dict.fromkeys(each for unit in program.units for each in backends_of(unit))
+    needed = dict.fromkeys(each for backend in backends for each in backend.requirements)
     return {
         "format": FORMAT,
         "program": program.name,
@@ -104,8 +106,7 @@ def _unit(program: Program, unit: Unit) -> dict[str, object]:
         "name": unit.name,
         "kind": unit.kind,
         "responsive": unit.responsive,
-        "engine": backend_of(unit).name,
-        "module": module_path(unit),
+        "modules": {backend.name: module_path(backend, unit) for backend in backends_of(unit)},
         "cache": _cache(program, unit) if unit.responsive else None,
         "parameters": [
             {"name": each.name, "type": str(each.type), "required": each.required}

@@ -19,7 +19,7 @@ from ghcm.source import Source, SourceLine
 if TYPE_CHECKING:
     from ghcm.language import ast
     from ghcm.optimizer import Optimised
-    from ghcm.spg.graph import Program
+    from ghcm.spg.graph import Program, Unit
 
 
 T = TypeVar("T")
@@ -32,6 +32,7 @@ class Draft:
     path: Path
     output: Path | None = None
     key: Path | None = None
+    engine: str | None = None
     syntax: ast.Program | None = None
     lowered: Program | None = None
     optimised: Optimised | None = None
@@ -57,7 +58,19 @@ def _load(draft: Draft) -> Draft:
 def _lower(draft: Draft) -> Draft:
     from ghcm.lowering import lower
 
-    return replace(draft, lowered=lower(_made(draft.syntax)))
+    lowered = lower(_made(draft.syntax))
+    return replace(draft, lowered=lowered if draft.engine is None else _on_engine(lowered, draft.engine))
+
+
+def _on_engine(program: Program, engine: str) -> Program:
+    """The program with all its batch units on one engine, or on whichever suits their input ("auto")."""
+    from ghcm.support import RUNS
+
+    if engine not in ("auto", *RUNS["batch"]):
+        known = ", ".join(("auto", *RUNS["batch"]))
+        raise GhcmError(f'no batch unit runs on "{engine}"', code="GHCM-605", hint=f"there are {known}.")
+    units = tuple(replace(each, engine=engine) if each.kind == "batch" else each for each in program.units)
+    return replace(program, units=units)
 
 
 def _verify(draft: Draft) -> Draft:
@@ -108,13 +121,27 @@ def _generate(draft: Draft) -> Draft:
     from ghcm.codegen.engines import generate
 
     try:
-        return replace(draft, code=generate(_made(draft.optimised).program))
+        generated = generate(_made(draft.optimised).program)
     except GhcmError as error:
-        if error.place is not None and error.place.origin.file == draft.path.name:
-            origin = error.place.origin
-            text = Source(origin.file, draft.path.read_text(encoding="utf-8")).line(origin.line)
-            error.place = SourceLine(origin, text)
+        _cite(error, draft.path)
         raise
+    engines = {unit.name: unit.engine for unit in generated.program.units}
+    lowered = _made(draft.lowered)
+    units = tuple(replace(unit, engine=engines[unit.name]) for unit in lowered.units)
+    return replace(
+        draft,
+        lowered=replace(lowered, units=units),
+        optimised=replace(_made(draft.optimised), program=generated.program),
+        code=generated.files,
+    )
+
+
+def _cite(error: GhcmError, path: Path) -> None:
+    """Give the error the text of its line, if that is one of the program."""
+    if error.place is not None and error.place.origin.file == path.name:
+        origin = error.place.origin
+        text = Source(origin.file, path.read_text(encoding="utf-8")).line(origin.line)
+        error.place = SourceLine(origin, text)
 
 
 def _bundle(draft: Draft) -> Draft:
@@ -125,6 +152,7 @@ def _bundle(draft: Draft) -> Draft:
 CHECK = (Stage("load", _load), Stage("lower", _lower), Stage("verify", _verify), Stage("panels", _panels))
 COMPILE = (*CHECK, Stage("optimise", _optimise), Stage("place", _place), Stage("generate", _generate))
 BUILD = (*COMPILE, Stage("bundle", _bundle))
+_OPTIMISE = COMPILE[:-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,16 +184,55 @@ def check(path: Path) -> Program:
     return _made(_run(CHECK, Draft(path), _ignore).lowered)
 
 
-def compile(path: Path, observe: Observe = _ignore) -> Compiled:
-    """The program at `path`, checked, optimised and turned into code; ProgramError as `check` raises it."""
-    return _compiled(_run(COMPILE, Draft(path), observe))
-
-
-def build(path: Path, output: Path | None = None, observe: Observe = _ignore, key: Path | None = None) -> Path:
-    """Write the bundle of the program at `path`, by default beside it as `<program>.ghcm`, signed with the `key` in a
-    file if there is one, and return where it is.
+def compile(path: Path, observe: Observe = _ignore, engine: str | None = None) -> Compiled:
+    """The program at `path`, checked, optimised and turned into code, with its batch units on the `engine` if that is
+    given; ProgramError as `check` raises it.
     """
-    draft = _run(BUILD, Draft(path, output or path.with_suffix(".ghcm"), key), observe)
+    return _compiled(_run(COMPILE, Draft(path, engine=engine), observe))
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """What an engine says to a unit: everything that keeps it from running that, each with its line; nothing: it runs
+    it.
+    """
+
+    unit: Unit
+    engine: str
+    refusals: tuple[GhcmError, ...]
+
+
+def engines(path: Path) -> list[Runs]:
+    """Which engines can run the units of the program at `path`, whatever the units ask for; ProgramError as `check`
+    raises it.
+    """
+    from ghcm.codegen.engines import BACKENDS, refusals
+    from ghcm.support import RUNS
+
+    program = _made(_run(_OPTIMISE, Draft(path), _ignore).optimised).program
+    found: list[Runs] = []
+    for unit in program.units:
+        for backend in BACKENDS:
+            never = GhcmError("it runs for ever, and this engine runs what ends", place=SourceLine(unit.origin))
+            given = backend.name in RUNS[unit.kind]
+            errors = refusals(backend, program, unit) if given else (never,)
+            for error in errors:
+                _cite(error, path)
+            found.append(Runs(unit, backend.name, errors))
+    return found
+
+
+def build(
+    path: Path,
+    output: Path | None = None,
+    observe: Observe = _ignore,
+    key: Path | None = None,
+    engine: str | None = None,
+) -> Path:
+    """Write the bundle of the program at `path`, by default beside it as `<program>.ghcm`, signed with the `key` in a
+    file if there is one, and return where it is. `engine` as in `compile`.
+    """
+    draft = _run(BUILD, Draft(path, output or path.with_suffix(".ghcm"), key, engine), observe)
     return _made(draft.output)
 
 

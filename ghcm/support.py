@@ -1,5 +1,6 @@
 """Which engine can run what: the words in which the tables of operators and functions say it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
@@ -36,6 +37,9 @@ class Never:
     code: str = ""
     hint: str = ""
 
+
+RUNS: Mapping[str, tuple[str, ...]] = {"stream": ("native",), "batch": ("native", "spark")}
+"""The engines that run the units of each kind, by the names that programs and bundles give them."""
 
 Support: TypeAlias = Yes | NotYet | Never
 YES = Yes()

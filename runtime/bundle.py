@@ -30,7 +30,7 @@ from ghcm.spg.graph import Cache, Program, Sink, Unit
 from ghcm.spg.json import from_json
 from ghcm.spg.verify import verify
 
-_FORMAT = 1
+_FORMAT = 2
 _AGAIN = "build it again, or undo what was changed in that file."
 _NAME = re.compile(r"\w+(~\d+)?")
 _importing = threading.RLock()
@@ -101,12 +101,15 @@ class Bundle:
         """The SHA-256 of one of its files as it is now; empty where there is no such file."""
         return _hash_file(self.folder / file)
 
-    def unit_module(self, unit: str) -> ModuleType:
-        """The generated module of a unit, imported under a name that no other bundle has."""
-        units = {each.name: each.module for each in self.manifest.units}
+    def unit_module(self, unit: str, engine: str = "native") -> ModuleType:
+        """The module that was generated of a unit for an engine, imported under a name that no other bundle has."""
+        units = {each.name: each.modules for each in self.manifest.units}
         if unit not in units:
             raise GhcmError(f'bundle "{self.path}" has no unit "{unit}"', code="GHCM-611", hint=suggest(unit, units))
-        return self._import(units[unit])
+        if engine not in units[unit]:
+            message = f'bundle "{self.path}" has no form of unit "{unit}" for the engine "{engine}"'
+            raise GhcmError(message, code="GHCM-611", detail=f"It has {', '.join(units[unit])}.")
+        return self._import(units[unit][engine])
 
     def load(self, name: str) -> ModuleType:
         """A Python module of the user's, or of an installed package. GhcmError if it cannot be imported."""
@@ -207,11 +210,11 @@ def _taken_out(package: str) -> dict[str, ModuleType]:
 
 
 class UnitEntry(BaseModel):
-    """What the manifest says of a unit: its name, and the path of its module in the bundle."""
+    """What the manifest says of a unit: its name, and the paths of its modules in the bundle, by engine."""
 
     model_config = ConfigDict(frozen=True, strict=True)
     name: str
-    module: str
+    modules: dict[str, str]
 
 
 class Manifest(BaseModel):

@@ -367,7 +367,7 @@ def version_of(bundle: Bundle) -> Version:
     # The same graph gives the same code but for the lines that it cites, so code is compared where that may not hold.
     made_by = f"ghcm {bundle.manifest.ghcm}"
     code = {
-        each.name: bundle.digest(each.module) if each.module in bundle.edited else made_by
+        each.name: " ".join(bundle.digest(path) for path in each.modules.values() if path in bundle.edited) or made_by
         for each in bundle.manifest.units
     }
     python = {name: bundle.digest(name) for name in bundle.manifest.files if name.startswith("python/")}

@@ -68,6 +68,8 @@ class CallDocument(BaseModel):
     sinks: dict[str, SinkDocument]
     error: CallError | None
     timings: dict[str, float]
+    engine: str
+    """Who ran it, native or spark; empty before its answer."""
     as_of: str | None
     links: dict[str, str]
     data: list[Any] | None = None
@@ -177,7 +179,7 @@ def call(found: Call, data: list[Any] | None = None) -> dict[str, Any]:
         "deadline": _moment(found.instruction.deadline),
         "attempts": found.attempts,
         "retry": _retry(found),
-        **{part: told[part] for part in ("rows", "sinks", "error", "timings")},
+        **{part: told[part] for part in ("rows", "sinks", "error", "timings", "engine")},
         "as_of": _moment(feedback.as_of),
         "links": {"self": here, "data": f"{here}/data"},
         "data": data,

@@ -115,7 +115,7 @@ class Readiness:
         seen = await self.seen()
         processes = {str(each["name"]): each for each in seen.processes}
         found = seen.parts + list(_engines(programs, processes))
-        batches = any(unit.unit.kind == "batch" for known in programs for unit in known.units.values())
+        batches = any(unit.unit.engines == ("spark",) for known in programs for unit in known.units.values())
         if batches or "spark" in processes:
             found.append(_process("spark", processes.get("spark"), needed=batches))
         return sorted(found, key=lambda part: not part.needed)
@@ -198,7 +198,7 @@ def _keep(state: StateDirectory, room: int) -> None:
 def _engines(programs: Iterable[KnownProgram], processes: Mapping[str, Document]) -> Iterator[Part]:
     """The engines of these programs: needed where they answer calls."""
     for known in programs:
-        answers = any(unit.unit.kind == "stream" for unit in known.units.values())
+        answers = any("native" in unit.unit.engines for unit in known.units.values())
         process = processes.get(known.job.id)
         if answers or process is not None:
             yield _process(f"engine {known.program.name}", process, needed=answers)

@@ -22,7 +22,7 @@ from ghcm.codegen.native.tasks import iterating, publishing, reading, sorting, t
 from ghcm.codegen.templating import render
 from ghcm.spg import ops
 from ghcm.spg.graph import Program, Task, Unit, step_unit
-from ghcm.support import YES, NotYet, Support
+from ghcm.support import YES, Never, NotYet, Support
 from ghcm.types import Shape
 
 
@@ -31,7 +31,6 @@ class Native:
     """Runs stream units, in this process, as one Python module."""
 
     name: str = "native"
-    kinds: frozenset[str] = frozenset({"stream"})
     requirements: tuple[str, ...] = ()
 
     @property
@@ -41,6 +40,8 @@ class Native:
 
     def supports(self, program: Program, unit: Unit, task: Task) -> Support:
         """The checker says the same to users; this is for graphs that it has not seen."""
+        if unit.kind == "batch" and isinstance(task.op, ops.Source) and not task.op.connector.ends:
+            return Never(f'"{task.id}" never ends: no batch unit can read it', code="GHCM-521")
         missing = "sessions" if isinstance(task.op, ops.Sessions) else ""
         if isinstance(task.op, ops.Join):
             missing = _missing(task, task.op, unit)

@@ -33,7 +33,6 @@ class Spark:
     """Runs batch units, as jobs that plain `spark-submit` takes."""
 
     name: str = "spark"
-    kinds: frozenset[str] = frozenset({"batch"})
     requirements: tuple[str, ...] = ("pyspark[sql]>=4.3,<5",)
 
     @property

@@ -74,7 +74,7 @@ def _print(server: Server, call: dict[str, Any], here: str, *, wait: bool, csv: 
         case "done" if wait:
             _print_rows(call["data"] or [], csv)
             begin, end = (datetime.fromisoformat(call[name]) for name in ("accepted", "ended"))
-            terminal.note(f"done in {(end - begin).total_seconds():.3f} s")
+            terminal.note(f"done in {(end - begin).total_seconds():.3f} s, {call['engine']}")
         case "failed":
             terminal.error(GhcmError.of(call["error"]))
         case state:

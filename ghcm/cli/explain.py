@@ -35,6 +35,9 @@ Svg = Annotated[
     Path | None, typer.Option("--svg", metavar="FILE", help="Draw the graph before and after as a picture too.")
 ]
 Code = Annotated[bool, typer.Option("--code", help="Print the generated code too.")]
+Engines = Annotated[
+    bool, typer.Option("--engines", help="Say instead which engines can run each unit, and what keeps the others.")
+]
 
 
 def explain(
@@ -44,6 +47,7 @@ def explain(
     error: Error = None,
     svg: Svg = None,
     code: Code = False,
+    engines: Engines = False,
     json: Json = False,
 ) -> None:
     """Show what becomes of a program, or what a name means."""
@@ -54,11 +58,14 @@ def explain(
             _about(name, kind, json=json)
     if error is not None:
         _about_error(error, json=json)
-    if program is not None:
+    if program is not None and engines:
+        _engines(program, json=json)
+    elif program is not None:
         _program(program, svg, code, json)
-    elif svg is not None or code:
+    elif svg is not None or code or engines:
         hint = "ghcm explain visits.istream --svg visits.svg --code"
-        raise GhcmError("--svg and --code are of a program, and none is named", code="GHCM-605", hint=hint)
+        message = "--svg, --code and --engines are of a program, and none is named"
+        raise GhcmError(message, code="GHCM-605", hint=hint)
     elif operator is None and function is None and error is None:
         hint = "ghcm explain visits.istream, or with --operator filter, --function split or --error GHCM-207"
         raise GhcmError("there is nothing to explain", code="GHCM-605", hint=hint)
@@ -97,6 +104,29 @@ def _program(program: Path, svg: Path | None, code: bool, json: bool) -> None:
             terminal.say(text.rstrip())
     if svg is not None:
         terminal.note(f"{svg}: drawn")
+
+
+def _engines(program: Path, *, json: bool) -> None:
+    from ghcm import driver
+
+    found = driver.engines(program)
+    if json:
+        for each in found:
+            refused = [error.document() for error in each.refusals]
+            terminal.json_line({"unit": each.unit.name, "engine": each.engine, "refusals": refused})
+        return
+    names = list(dict.fromkeys(each.engine for each in found))
+    runs = {(each.unit.name, each.engine): not each.refusals for each in found}
+    units = {each.unit.name: each.unit for each in found}
+    rows = [
+        (name, unit.kind, unit.engine, *("yes" if runs[name, engine] else "no" for engine in names))
+        for name, unit in units.items()
+    ]
+    terminal.table(("unit", "kind", "asks for", *names), rows, "no units")
+    for each in (each for each in found if each.refusals and each.unit.kind == "batch"):
+        _heading(f"what keeps {each.unit.name} from {each.engine}")
+        for error in each.refusals:
+            terminal.say(str(error))
 
 
 def _explain(optimised: Optimised) -> None:

@@ -120,11 +120,9 @@ def _claim(bundle: Bundle, unit: str, task: str, tables: Sequence[Path], base: P
 
 def _write_claim(bundle: Bundle, part: Program, folder: Path, claim: Claim) -> None:
     """Compile what is replayed, and make the claim one."""
-    optimised = optimise(part).program
+    made = generate(optimise(part).program)
     sources, python = _texts(bundle.folder / "source"), _texts(bundle.folder / "python")
-    bundles.write(
-        part, optimised, generate(optimised), sources, python, folder / "replay.ghcm", bundle.manifest.requirements
-    )
+    bundles.write(part, made.program, made.files, sources, python, folder / "replay.ghcm", bundle.manifest.requirements)
     with (folder / "claim.new").open("w", encoding="utf-8") as file:
         json.dump(asdict(claim), file)
         flush(file)

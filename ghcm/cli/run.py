@@ -14,7 +14,19 @@ from ghcm.cli import terminal
 from ghcm.cli.failure import failed_job
 from ghcm.cli.jobs import Fresh, Resume, note_left, note_waiting, said_again
 from ghcm.cli.programs import bundled, is_bundle
-from ghcm.cli.terminal import Beside, Certificate, Directory, Json, Key, Profile, Redis, Runnable, State, fetched
+from ghcm.cli.terminal import (
+    Beside,
+    Certificate,
+    Directory,
+    Engine,
+    Json,
+    Key,
+    Profile,
+    Redis,
+    Runnable,
+    State,
+    fetched,
+)
 from ghcm.errors import GhcmError
 
 if TYPE_CHECKING:
@@ -42,6 +54,7 @@ def run(  # noqa: PLR0913, PLR0917 - the options of a run, by name
     resume: Resume = False,
     fresh: Fresh = False,
     beside: Beside = False,
+    engine: Engine = None,
     state: State = None,
     json: Json = False,
 ) -> None:
@@ -73,7 +86,7 @@ def run(  # noqa: PLR0913, PLR0917 - the options of a run, by name
     # The processes start while the program is compiled: they need nothing of it yet.
     os.environ.setdefault("GHCM_ACCESS_TOKENS", str(settings.tokens_at(settings.state).absolute()))
     with private_daemon(own, settings.redis, settings.http.host, settings.http.port, claimed=lock) as daemon:
-        bundle = bundled(path, own.path)
+        bundle = bundled(path, own.path, engine)
         report = Report(bundle, own, directory.absolute(), settings.sql, json=json)
         report.begin(daemon.status(), settings.standing)
         events = Events(daemon.control, _LOOK_SECONDS)

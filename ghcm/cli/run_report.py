@@ -126,14 +126,17 @@ class Report:
         calls = cast("list[dict[str, Any]]", control.ask("calls", program=self.program.name, limit=10_000)["calls"])
         failed = [call for call in calls if call["state"] in ("failed", "expired") and not _stopped(call)]
         counted = Counter(str(call["state"]) for call in calls)
+        engines = _engines(calls)
         dead = dead_letters(self._state.dead)
         if self._json:
-            summary = {"sinks": self._totals, "dead_letters": dead, "calls": counted}
+            summary = {"sinks": self._totals, "dead_letters": dead, "calls": counted, "engines": engines}
             terminal.json_line({"event": "end", **summary})
         else:
             self._sums(dead)
             if calls:
                 terminal.note(f"calls:   {', '.join(f'{n} {state}' for state, n in counted.items())}")
+            for unit, names in engines.items():
+                terminal.note(f"engine:  {unit}: {', '.join(names)}")
             for call in failed[:10]:
                 terminal.note(f"call {call['id']} of {call['unit']} {call['state']}:")
                 terminal.error(GhcmError.of(call["feedback"]["error"] or {"message": call["state"]}))
@@ -168,6 +171,15 @@ class Report:
         terminal.say(f"{news.sink}: {count}")
         for row in news.sample:
             terminal.say(f"    {json_text.dumps(row, ensure_ascii=False)}")
+
+
+def _engines(calls: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """The engines that have answered calls, by unit."""
+    found: dict[str, set[str]] = {}
+    for call in calls:
+        if engine := call["feedback"]["engine"]:
+            found.setdefault(str(call["unit"]), set()).add(engine)
+    return {unit: sorted(names) for unit, names in sorted(found.items())}
 
 
 def _stopped(call: dict[str, Any]) -> bool:

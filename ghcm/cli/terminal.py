@@ -207,6 +207,15 @@ Profile = Annotated[
     typer.Option("--profile", metavar="NAME", help='"embedded", or "services" for those of ghcm services up.'),
 ]
 
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        metavar="NAME",
+        help="What runs all batch units: native, spark, or auto, which goes by the size of the input.",
+    ),
+]
+
 Beside = Annotated[bool, typer.Option("--beside", help="Append to sinks even if another job appends to them.")]
 
 Directory = Annotated[

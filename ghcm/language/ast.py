@@ -364,8 +364,8 @@ class FunctionDecl(Node):
 
 @dataclass(frozen=True, slots=True)
 class UnitDecl(Node):
-    """`responsive batch rebuild(since: timestamp) on rebuild_calls { ... }`; `cache` None gives the unit a cache of
-    its own."""
+    """`responsive batch rebuild(since: timestamp) on rebuild_calls engine = native { ... }`; `cache` None gives the
+    unit a cache of its own, `engine` None leaves to GHCM who runs it."""
 
     name: Name
     kind: OneOf["stream", "batch"]
@@ -373,6 +373,7 @@ class UnitDecl(Node):
     parameters: tuple[Parameter, ...]
     cache: Name | None
     body: tuple[Statement, ...]
+    engine: Name | None = None
 
 
 Declaration: TypeAlias = RecordDecl | EnumDecl | UnionDecl | CacheDecl | SinkDecl | FunctionDecl | UnitDecl

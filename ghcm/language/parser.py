@@ -170,9 +170,10 @@ class _Builder:
         name: ast.Name,
         parameters: tuple[ast.Parameter, ...] | None,
         cache: ast.Name | None,
+        engine: ast.Name | None,
     ) -> ast.UnitDecl:
         word: Literal["stream", "batch"] = "stream" if kind.type == "STREAM" else "batch"
-        return ast.UnitDecl(name, word, responsive is not None, parameters or (), cache, (), span=span)
+        return ast.UnitDecl(name, word, responsive is not None, parameters or (), cache, (), engine, span=span)
 
     def parameters(self, span: Span, *parameters: ast.Parameter | None) -> tuple[ast.Parameter, ...]:
         return _present(parameters)

@@ -214,7 +214,8 @@ def _unit(unit: UnitDraft, context: Context) -> Unit:
     cache = None if declaration.cache is None else declaration.cache.text
     tasks = tuple(task_of(draft) for draft in unit.drafts)
     origin = origin_of(declaration.name.span)
-    return Unit(unit.name, declaration.kind, declaration.responsive, parameters, cache, tasks, origin)
+    engine = "auto" if declaration.engine is None else declaration.engine.text
+    return Unit(unit.name, declaration.kind, declaration.responsive, parameters, cache, tasks, origin, engine)
 
 
 _NOTHING: Mapping[Draft, str] = {}

@@ -12,6 +12,7 @@ from ghcm.expr import Get, Lambda, MakeStruct, Value
 from ghcm.source import Origin
 from ghcm.spg.connectors import Connector, Mode
 from ghcm.spg.ops import EventTime, Fused, Iterate, Op, ReadSink, ReadTable, Union
+from ghcm.support import RUNS
 from ghcm.types import Collection, List, Shape, Struct, Type, strip
 
 
@@ -88,7 +89,7 @@ class Parameter:
 @dataclass(frozen=True, slots=True)
 class Unit:
     """One computation: its tasks in topological order. `cache` is the msg cache that a responsive unit listens to,
-    `engine` who runs it: the name of an engine of `ghcm.codegen.engines`, or "auto".
+    `engine` who runs it: the name of an engine of `ghcm.codegen.engines`, or "auto", which leaves it to each run.
     """
 
     name: str
@@ -103,6 +104,11 @@ class Unit:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_by_id", {task.id: task for task in reversed(self.tasks)})
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """The names of the engines that may run it, in the order in which they are asked."""
+        return RUNS[self.kind] if self.engine == "auto" else (self.engine,)
 
     def task(self, id: str) -> Task:
         """The task of that id; KeyError if the unit has none."""

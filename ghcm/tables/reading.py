@@ -84,6 +84,13 @@ class OpenTable:
         """The columns whose values stand in the log alone."""
         return self._partition
 
+    @property
+    def bytes(self) -> int:
+        """How many bytes the files of this version have."""
+        with explained(self._path, "read"):
+            found: Any = cast("Any", pa).table(self._table.get_add_actions())
+            return sum(found.column("size_bytes").to_pylist())
+
     def files(self) -> list[TableFile]:
         """The files of this version, in the order in which they were added."""
         with explained(self._path, "read"):

@@ -16,6 +16,7 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.calls.ordering import SerialQueue
 from ghcm.runtime.jobs.calls import CallStore, Start
 from ghcm.runtime.pubsub.cache import Delivery, MessageCache
+from ghcm.runtime.pubsub.envelope import Instruction
 from ghcm.runtime.worker import may_pass
 
 _log = logging.getLogger(__name__)
@@ -24,12 +25,13 @@ _RETRY_S = 0.5
 _LOOK_S = 5.0
 _ORDER_S = 0.1
 """How often to look whether a call of another unit is over whose turn was before."""
-_MOST_AT_ONCE = 64
+CALLS_AT_ONCE = 64
 
 
 class Receiver:
     """The receiving side of the unit `name`. `begin` is called with what is to be executed, in this thread or in one
-    that calls `over`; `queue` has the turns of its calls.
+    that calls `over`; `queue` has the turns of its calls. `sent_on` says whether a call is none for this engine and has
+    been sent to another one, once its turn has come; `at_once`: how many are at work at most.
     """
 
     def __init__(
@@ -40,6 +42,8 @@ class Receiver:
         executor: str,
         queue: SerialQueue[Delivery],
         begin: Callable[[Delivery], None],
+        sent_on: Callable[[Instruction], bool] = lambda _: False,
+        at_once: int = CALLS_AT_ONCE,
     ) -> None:
         self.queue = queue
         self._name = name
@@ -47,7 +51,10 @@ class Receiver:
         self._calls = calls
         self._executor = executor
         self._begin = begin
-        self._room = Semaphore(_MOST_AT_ONCE)
+        self._sent_on = sent_on
+        self._elsewhere: set[str] = set()
+        """The calls that another engine has, which answers them."""
+        self._room = Semaphore(at_once)
         self._busy = deque[Delivery]()  # several threads put into it, and one takes out
         self._repeated: set[str] = set()
         self._look_at_busy = 0.0
@@ -171,15 +178,16 @@ class Receiver:
 
     def _take(self, delivery: Delivery) -> bool:
         if self._calls is not None:
+            if self._is_elsewhere(delivery.instruction, self._calls):
+                self._look_later(delivery)
+                return False
             start, call = self._calls.started(delivery.instruction, self._executor)
             match start:
                 case Start.BUSY if call.id in self._repeated:
                     self._repeated.discard(call.id)
                 # Sent once more while it is at work, maybe where its unit has gone and come again; or tried again.
                 case Start.BUSY | Start.LATER:
-                    if not self._busy:
-                        self._look_at_busy = time.monotonic() + _RETRY_S
-                    self._busy.append(delivery)
+                    self._look_later(delivery)
                     return False
                 case Start.ANSWERED:
                     delivery.acknowledge(call.feedback)
@@ -190,3 +198,20 @@ class Receiver:
                     assert_never(start)
         self._begin(delivery)
         return True
+
+    def _look_later(self, delivery: Delivery) -> None:
+        if not self._busy:
+            self._look_at_busy = time.monotonic() + _RETRY_S
+        self._busy.append(delivery)
+
+    def _is_elsewhere(self, instruction: Instruction, calls: CallStore) -> bool:
+        """Whether another engine has the call and has not answered it yet."""
+        if instruction.id not in self._elsewhere:
+            if calls.answered(instruction.id) or not self._sent_on(instruction):
+                return False
+            self._elsewhere.add(instruction.id)
+            return True
+        if not calls.answered(instruction.id):
+            return True
+        self._elsewhere.discard(instruction.id)
+        return False

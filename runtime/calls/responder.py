@@ -1,4 +1,4 @@
-"""The responsive stream units of an engine: instructions from their msg caches, answers to the store and the caller.
+"""The units of an engine that are called: instructions from their msg caches, answers to the store and the caller.
 
 The receiver's thread takes instructions and hands them to the loop; another thread stores answers. The loop only runs
 the calls. When units may start is the engine's matter. Exactly one final answer is the call store's doing; without a
@@ -10,13 +10,15 @@ import os
 import time
 import uuid
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from threading import Event, Thread
 
 from ghcm.errors import GhcmError
 from ghcm.fence import hold
+from ghcm.runtime.calls.input_size import too_large
 from ghcm.runtime.calls.ordering import SerialQueue, serialized_with
-from ghcm.runtime.calls.receiver import Receiver
+from ghcm.runtime.calls.receiver import CALLS_AT_ONCE, Receiver
 from ghcm.runtime.calls.run import CallRun, Outcome
 from ghcm.runtime.engine.publisher import Publisher
 from ghcm.runtime.engine.scheduler import Timer
@@ -26,8 +28,8 @@ from ghcm.runtime.jobs.calls import CallStore
 from ghcm.runtime.jobs.replies import LARGEST
 from ghcm.runtime.logs import log_end
 from ghcm.runtime.pubsub.cache import Delivery, MessageCache
-from ghcm.runtime.pubsub.connections import topic_of
-from ghcm.runtime.pubsub.envelope import Failed, Feedback, State, failure, now_us
+from ghcm.runtime.pubsub.connections import spark_topic_of, topic_of
+from ghcm.runtime.pubsub.envelope import Failed, Feedback, Instruction, State, failure, now_us, said_of
 from ghcm.runtime.retry import MENDED_US, waits_for
 from ghcm.runtime.sinks.dead_letters import DeadLetterWriter
 from ghcm.runtime.sinks.reply import reply_text, store_reply
@@ -35,6 +37,10 @@ from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Unit
 
 _log = logging.getLogger(__name__)
+
+_BATCHES_AT_ONCE = 4
+_LOOK_S = 0.25
+"""How often to look whether a batch call that runs has been cancelled, which is noted in the store alone."""
 
 _RETIRE_S = 3600.0
 """Calls have deadlines; one that runs longer than this is broken off with its unit."""
@@ -44,8 +50,8 @@ _CLOSING_S = 30.0
 
 
 class Responder:
-    """Answers the calls of one responsive stream unit. `executor` is different after each start of the process,
-    `generation` for each of a unit that comes, goes and comes again.
+    """Answers the calls of one unit. `executor` is different after each start of the process, `generation` for each of
+    a unit that comes, goes and comes again. `spark_wanted` is called when a call was left to Spark.
     """
 
     def __init__(
@@ -55,6 +61,7 @@ class Responder:
         calls: CallStore | None,
         executor: str,
         watermark_of: Callable[[str, str], int],
+        spark_wanted: Callable[[], None],
         generation: int = 0,
     ) -> None:
         self.unit = unit
@@ -73,7 +80,12 @@ class Responder:
         consumer = f"{services.job}.{unit.name}" + (f".{generation}" if generation else "")
         self._cache: MessageCache = connections.cache(topic_of(program, unit), program.name, consumer)
         queue: SerialQueue[Delivery] = SerialQueue(calls, program.name, serialized_with(program, unit))
-        self._receiver = Receiver(unit.name, self._cache, calls, executor, queue, self._begin)
+        self._spark_wanted = spark_wanted
+        self._spark_cache: MessageCache | None = None
+        at_once = _BATCHES_AT_ONCE if unit.kind == "batch" else CALLS_AT_ONCE
+        self._receiver = Receiver(
+            unit.name, self._cache, calls, executor, queue, self._begin, self._left_to_spark, at_once
+        )
         self._answers = Worker(f"{unit.name}-answers", post)
         self._dead_letters = DeadLetterWriter(services.open_dead_writer(unit, "dead"), self._answers, self._lost)
         self._publisher = Publisher(unit.name, services, self._lost)
@@ -124,6 +136,8 @@ class Responder:
         self.closed = True
         self._receiver.stop()
         self._cache.close()
+        if self._spark_cache is not None:
+            self._spark_cache.close()
         self._dead_letters.close()
         self._publisher.close()
         self._idle.set()  # nobody needs wait any more
@@ -144,6 +158,23 @@ class Responder:
             "trouble": self._answers.troubled,
             "dead": self._dead_letters.count,
         }
+
+    def _left_to_spark(self, instruction: Instruction) -> bool:
+        """Whether a call reads too much for this engine and is Spark's from now on; in the thread that receives."""
+        unit, services = self.unit, self._services
+        if "spark" not in unit.engines:
+            return False
+        why = too_large(services.program, unit, instruction, services.connections)
+        if not why:
+            return False
+        _log.info('call "%s" goes to Spark: %s', instruction.id, why)
+        if self._spark_cache is None:
+            consumer = f"{services.job}.{unit.name}"
+            topic = spark_topic_of(services.program, unit)
+            self._spark_cache = services.connections.cache(topic, services.program.name, consumer)
+        self._spark_cache.send(instruction)
+        self._spark_wanted()
+        return True
 
     # --- the loop ----------------------------------------------------------------------------------------------------
 
@@ -168,6 +199,25 @@ class Responder:
             timer = self._services.scheduler.at(time.monotonic() + left, lambda: run.cancel(late))
         self._running[instruction.id] = (run, timer)
         run.start()
+        if self.unit.kind == "batch":
+            self._watch(instruction.id, run)
+
+    def _watch(self, id: str, run: CallRun) -> None:
+        """Break off a run whose call has its answer meanwhile: it was cancelled, or came too late."""
+        if id not in self._running or self._calls is None:
+            return
+        answered = partial(self._calls.answered, id)
+
+        def look() -> None:
+            self._answers.submit(answered, seen, self._lost)
+
+        def seen(over: bool) -> None:
+            if over:
+                run.cancel(GhcmError("the call has been answered", code="GHCM-743"))
+            elif id in self._running:
+                self._services.scheduler.at(time.monotonic() + _LOOK_S, look)
+
+        self._services.scheduler.at(time.monotonic() + _LOOK_S, look)
 
     def _answer(self, delivery: Delivery, outcome: Outcome) -> None:
         """The call has ended: dead letters, the reply's rows, the store, the feedback, the acknowledgement, in this
@@ -268,7 +318,7 @@ class Responder:
         feedback = _feedback(instruction.id, outcome)
         hold(self._services.connections.fence)
         if self._calls is not None:
-            feedback = self._calls.finish(instruction.id, feedback, reply)
+            feedback = self._calls.finish(instruction.id, replace(feedback, engine="native"), reply)
         delivery.acknowledge(feedback)
         log_end(_log, instruction, feedback.state)
         return feedback
@@ -283,13 +333,17 @@ def _feedback(id_: str, outcome: Outcome) -> Feedback:
     sinks = outcome.sinks or {}
     rows = len(outcome.rows) if outcome.reply is not None else sum(sink.rows for sink in sinks.values())
     timings = {"run": round(outcome.seconds, 6)}
-    return Feedback(id_, State.DONE, 1.0, sinks=sinks, rows=rows, timings=timings, as_of=outcome.as_of)
+    detail = said_of(len(outcome.dead_letters), outcome.rounds)
+    return Feedback(id_, State.DONE, 1.0, detail, sinks=sinks, rows=rows, timings=timings, as_of=outcome.as_of)
 
 
 class Responders:
-    """The responders by unit. `watermark` gives that of a table, in the loop."""
+    """The responders by unit. `watermark` gives that of a table, in the loop; `spark_wanted` as in `Responder`."""
 
-    def __init__(self, job: str, calls: CallStore | None, watermark: Callable[[str, str], int]) -> None:
+    def __init__(
+        self, job: str, calls: CallStore | None, watermark: Callable[[str, str], int], spark_wanted: Callable[[], None]
+    ) -> None:
+        self._spark_wanted = spark_wanted
         self._calls = calls
         self._watermark = watermark
         self._executor = f"{job}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
@@ -305,7 +359,8 @@ class Responders:
     def add(self, unit: Unit, services: Services) -> None:
         """One more, which takes calls if the others do."""
         generation = self._generations[unit.name] = self._generations.get(unit.name, -1) + 1
-        responder = Responder(unit, services, self._calls, self._executor, self._watermark, generation)
+        told = self._watermark, self._spark_wanted
+        responder = Responder(unit, services, self._calls, self._executor, *told, generation)
         self._by_unit[unit.name] = responder
         if self.started:
             responder.start()
@@ -316,8 +371,10 @@ class Responders:
         for responder in self._by_unit.values():
             responder.start()
 
-    def upgrade(self, units: Iterable[Unit], services: Services) -> None:
-        """Be those of another version of the program, between two steps: what is no more answers what it has taken."""
+    def upgrade(self, units: Iterable[Unit], services: Callable[[Unit], Services]) -> None:
+        """Be those of another version of the program, between two steps: what is no more answers what it has taken.
+        `services` are those that a unit runs with.
+        """
         after = {unit.name: unit for unit in units}
         for name in [name for name in self._by_unit if name not in after]:
             responder = self._by_unit.pop(name)
@@ -325,9 +382,9 @@ class Responders:
             self._retired = [each for each in self._retired if not each.closed] + [responder]
         for name, unit in after.items():
             if name in self._by_unit:
-                self._by_unit[name].upgrade(unit, services)
+                self._by_unit[name].upgrade(unit, services(unit))
             else:
-                self.add(unit, services)
+                self.add(unit, services(unit))
 
     def all(self) -> list[Responder]:
         """Each of them, and those that only answer what they have at hand."""

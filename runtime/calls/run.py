@@ -1,11 +1,11 @@
-"""One call of a responsive stream unit: its parameters, its small graph, run within the slot, and its answer.
+"""One call of a unit: its parameters, its small graph, run within the slot, and its answer.
 
 Not here: how instructions arrive and answers leave (`responder`). A call keeps no state, so a repeated one starts anew.
 """
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.contract import Publication
@@ -15,6 +15,7 @@ from ghcm.runtime.engine.host import Saved
 from ghcm.runtime.engine.services import Services
 from ghcm.runtime.engine.unit_failure import unit_failure
 from ghcm.runtime.engine.wiring import Graph, Running, wire
+from ghcm.runtime.operators.iterate import IterateOperator
 from ghcm.runtime.pubsub.envelope import Instruction, SinkVersion
 from ghcm.spg.graph import Program, Task, Unit
 from ghcm.spg.ops import ReadTable
@@ -36,6 +37,7 @@ class Outcome:
     seconds: float = 0.0
     error: GhcmError | None = None
     program: Program | None = None
+    rounds: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 class CallRun:
@@ -145,8 +147,14 @@ class CallRun:
                 as_of=self._as_of,
                 seconds=time.perf_counter() - self._started,
                 program=self._services.program,
+                rounds=self._rounds(),
             )
         )
+
+    def _rounds(self) -> dict[str, int]:
+        """How many rounds each iteration of the call took."""
+        operators = {name: each.operator for name, each in self._graph.operators.items()}
+        return {name: each.rounds for name, each in operators.items() if isinstance(each, IterateOperator)}
 
     def _finish(self, outcome: Outcome) -> None:
         done, self._done = self._done, None

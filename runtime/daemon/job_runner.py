@@ -81,8 +81,8 @@ class JobRunner:
         self._stopped = False
         self._stopping = False
         self._command = command
-        streams = any(unit.kind == "stream" for unit in program.units)
-        self.child: Child | None = self._engine() if streams else None
+        native = any("native" in unit.engines for unit in program.units)
+        self.child: Child | None = self._engine() if native else None
 
     @property
     def job(self) -> Job:
@@ -91,8 +91,13 @@ class JobRunner:
 
     @property
     def batches(self) -> list[Unit]:
-        """The units that Spark runs."""
+        """The batch units."""
         return [unit for unit in self.program.units if unit.kind == "batch"]
+
+    @property
+    def needs_spark(self) -> bool:
+        """Whether a unit runs on Spark whatever its input is."""
+        return any(unit.engines == ("spark",) for unit in self.program.units)
 
     @property
     def serves(self) -> bool:
@@ -158,7 +163,7 @@ class JobRunner:
             return
         self.program = program
         self.version = version
-        answers = any(unit.responsive and unit.kind == "stream" for unit in program.units)
+        answers = any("native" in unit.engines and (unit.responsive or unit.kind == "batch") for unit in program.units)
         if answers and not self.runs and not (self._stopping or self._stopped):
             self.child = self.child or self._engine()
             self.child.start()
@@ -175,7 +180,7 @@ class JobRunner:
                 look.set_result(_GONE)
 
     def start(self) -> None:
-        """Start the engine process, where the program has stream units."""
+        """Start the engine process, where the program has units that it can run."""
         self._move(JobState.STARTING)
         if self.child is not None:
             self.child.start()
@@ -226,7 +231,7 @@ class JobRunner:
                     self.child.progressed()
             case "progress":
                 self.progress = cast("Document", report["status"])
-            case "status" | "savepoint" | "stopped":
+            case "status" | "savepoint" | "stopped" | "spark_wanted":
                 pass
             case "grown" | "not_grown":
                 self._tell_upgraded(report)
@@ -313,24 +318,25 @@ class Stop:
         """Stop the job; it has ended for good when this returns."""
         runner = self.runner
         runner.take_no_more()
-        count = await self._open("stream") + await self._open("batch")
+        native = [unit.name for unit in runner.program.units if "native" in unit.engines]
+        spark = [unit.name for unit in runner.program.units if "native" not in unit.engines]
+        count = await self._open([*native, *spark])
         if count:
             self.waiting(count)
         if runner.runs:
-            await self._drain("stream")
+            await self._drain(native)
         await runner.leave()
-        await self._drain("batch")
+        await self._drain(spark)
         await runner.stop(reason=REQUESTED)
 
-    async def _drain(self, kind: str) -> None:
-        """Wait until the open calls of units of this kind have their answers, or the grace is over."""
+    async def _drain(self, units: Sequence[str]) -> None:
+        """Wait until the open calls of these units have their answers, or the grace is over."""
         loop = asyncio.get_running_loop()
-        while not self.runner.job.over and await self._open(kind):
+        while not self.runner.job.over and await self._open(units):
             left = self._end - loop.time()
             if left <= 0:
                 return
             await asyncio.sleep(min(left, _CALL_LOOK_SECONDS))  # executors end calls in the store, which tells nobody
 
-    async def _open(self, kind: str) -> int:
-        units = [unit.name for unit in self.runner.program.units if unit.kind == kind]
+    async def _open(self, units: Sequence[str]) -> int:
         return await self.calls.open(self.runner.program.name, units)

@@ -166,7 +166,7 @@ class Jobs:
         runner.adopt((await asyncio.to_thread(Bundle.open, Path(job.bundle))).program, job.version)
         log.info('job "%s" is version %d of its program', runner.id, runner.job.version)
         self.tell({"event": "job", "job": self.document(runner.job)})
-        if runner.batches:
+        if runner.needs_spark:
             self.processes.start_spark()
         self.processes.refresh_spark()
         self.calls.send_again(died=False)  # some may wait for a unit that has gone and come again, or that is no more
@@ -249,7 +249,7 @@ class Jobs:
     def spark_is_broken(self, reason: str) -> None:
         """Answer the calls that Spark would have to."""
         for runner in self.runners.values():
-            units = [unit.name for unit in runner.batches]
+            units = [unit.name for unit in runner.batches if "spark" in unit.engines]
             self._spawn(self.calls.fail(runner.program.name, reason, units))
 
     def leased(self) -> list[str]:
@@ -317,12 +317,16 @@ class Jobs:
     def _heard(self, runner: JobRunner, report: Document) -> None:
         if report.get("event") == "grown" and runner.upgraded is None:  # nobody has waited for it so long
             self._spawn(self._adopt(runner))
-        if report.get("event") != "running":
+        if report.get("event") == "spark_wanted":
+            self.processes.start_spark()
+        elif report.get("event") != "running":
             self.tell({**report, "job": runner.id, "event": f"job.{report.get('event')}"})
 
     async def _start_batches(self, runner: JobRunner) -> None:
-        """Start Spark, and call the batch units that start by themselves, each once in the life of the job."""
-        if runner.batches:
+        """Start Spark where it is needed, and call the batch units that start by themselves, each once in the life of
+        the job.
+        """
+        if runner.needs_spark:
             self.processes.start_spark()
         try:
             for unit in runner.batches:

@@ -46,8 +46,9 @@ class SinkTasklet(UnitTasklet):
         version: Callable[[int, str], str],
         *,
         call: bool,
+        urgent: bool = False,
     ) -> None:
-        super().__init__(task.id, host, [edge], urgent=call)
+        super().__init__(task.id, host, [edge], urgent=urgent)
         assert isinstance(task.op, To)
         self.sink = task.op.sink
         self.worker = worker

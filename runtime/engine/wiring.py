@@ -48,7 +48,7 @@ class Running:
     @property
     def urgent(self) -> bool:
         """Whether its tasklets go before those of others."""
-        return self.call is not None
+        return self.call is not None and self.unit.kind == "stream"
 
 
 @dataclass(slots=True)
@@ -117,7 +117,8 @@ def _make(task: Task, inputs: list[Edge], outputs: list[Edge], running: Running,
         case Role.SINK:
             opening = services.open_writer(task, unit, call=running.call)
             worker = Worker(f"{unit.name}-{task.id}", services.scheduler.post)
-            writing = SinkTasklet(task, opening, worker, inputs[0], host, running.version, call=urgent)
+            of_call = running.call is not None
+            writing = SinkTasklet(task, opening, worker, inputs[0], host, running.version, call=of_call, urgent=urgent)
             return graph.sinks.setdefault(task.id, writing)
         case Role.REPLY:
             return graph.replies.setdefault(task.id, ReplyTasklet(task.id, inputs[0], host))

@@ -20,7 +20,9 @@ Make: TypeAlias = Callable[[Task, Unit, TaskCode | None, Context], Operator]
 
 
 class IterateOperator(TaskOperator):
-    """Keeps its inputs as they came."""
+    """Keeps its inputs as they came. `rounds`: how many there were."""
+
+    rounds = 0
 
     def __init__(self, task: Task, op: Iterate, unit: Unit, code: IterateCode, context: Context, make: Make) -> None:
         super().__init__(task, unit, context)
@@ -36,7 +38,8 @@ class IterateOperator(TaskOperator):
 
     def finish(self, outbox: Outbox) -> Iterator[Batch]:
         state = [self._fitting(batch, "") for batch in self._taken[0]]
-        for _ in range(self._limit(outbox)):
+        for number in range(1, self._limit(outbox) + 1):
+            self.rounds = number
             before, state = state, [self._fitting(batch, "") for batch in self._round(state, outbox)]
             if self._ended(before, state, outbox):
                 break

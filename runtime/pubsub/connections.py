@@ -7,7 +7,7 @@ prints none.
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -154,6 +154,14 @@ class Connections:
             hint = "set GHCM_REDIS to a URL; the private Redis of a daemon is there while that runs"
             raise GhcmError("there is no Redis", code="GHCM-720", hint=hint)
         return self.url
+
+
+def spark_topic_of(program: Program, unit: Unit) -> Topic:
+    """The topic from which Spark takes the calls of a unit: that of the unit, or where the native engine takes them
+    first, one of what is too large for that.
+    """
+    topic = topic_of(program, unit)
+    return topic if unit.engines == ("spark",) else replace(topic, name=f"{topic.name}:spark")
 
 
 def topic_of(program: Program, unit: Unit) -> Topic:

@@ -94,7 +94,7 @@ class Failed:
 @dataclass(frozen=True, slots=True)
 class Feedback:
     """How the call `id` goes or went. `progress` from 0 to 1; `sinks` by name; `timings` in seconds; `as_of` the
-    watermark of the state that was read (microseconds); `error` only with `FAILED`.
+    watermark of the state that was read (microseconds); `error` only with `FAILED`; `engine` is who ran it.
     """
 
     id: str
@@ -106,6 +106,7 @@ class Feedback:
     error: Failed | None = None
     timings: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     as_of: int | None = None
+    engine: str = ""
 
     @property
     def final(self) -> bool:
@@ -144,6 +145,13 @@ def now_us() -> int:
 def failure(id: str, error: GhcmError) -> Feedback:
     """The final feedback of a call that ended with this error."""
     return Feedback(id, State.FAILED, error=Failed.of(error))
+
+
+def said_of(dead: int, rounds: Mapping[str, int]) -> str:
+    """What a caller should know of a batch run that is done: rounds by iteration, and records that have failed."""
+    said = [f"{task}: {count} round{'s' if count != 1 else ''}" for task, count in rounds.items()]
+    said += [f"{dead} record{'s' if dead != 1 else ''} failed and went to the dead letters"] if dead else []
+    return "; ".join(said)
 
 
 def encode(envelope: Instruction | Feedback) -> bytes:

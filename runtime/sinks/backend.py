@@ -70,6 +70,10 @@ class SinkBackend(Protocol):
         """The rows as of the latest complete version, or of the given one, or only those of a batch call."""
         ...
 
+    def count(self, sink: Sink, connections: Connections, *, version: str | None) -> int:
+        """How many rows `read` would give of the latest complete version, or of the given one."""
+        ...
+
     def page(
         self, sink: Sink, connections: Connections, *, call: str, version: str | None, limit: int, offset: int
     ) -> Page:

@@ -147,6 +147,12 @@ def read(sink: Sink, connections: Connections, *, version: str | None, call: str
     return (decode(value) for _, value in _scan(connections, key))
 
 
+def count(sink: Sink, connections: Connections, *, version: str | None) -> int:
+    """As `SinkBackend.count`."""
+    key = _hash(connections, _readable(sink), sink.mode, version, None)
+    return 0 if key is None else connections.run(lambda client: client.hlen(key))
+
+
 def page(sink: Sink, connections: Connections, *, call: str, version: str | None, limit: int, offset: int) -> Page:
     """As `SinkBackend.page`, in the order of the keys."""
     name = _readable(sink)

@@ -66,6 +66,11 @@ def read(sink: Sink, connections: Connections, *, version: str | None = None, ca
     return _backend(sink, "read").read(sink, connections, version=version, call=call)
 
 
+def count(sink: Sink, connections: Connections, *, version: str | None = None) -> int:
+    """How many rows the sink has as of its latest complete version, or of the given one."""
+    return _backend(sink, "read").count(sink, connections, version=version)
+
+
 def latest_version(sink: Sink, connections: Connections) -> str | None:
     """The version committed last, or None."""
     latest = view(sink, connections).latest()

@@ -209,6 +209,13 @@ def read(sink: Sink, connections: Connections, *, version: str | None, call: str
         yield from _rows(connection, table, query)
 
 
+def count(sink: Sink, connections: Connections, *, version: str | None) -> int:
+    """As `SinkBackend.count`; of an earlier version as many as there are now."""
+    table = table_of(sink, connections)
+    with table.database.reading(f'count "{table.name}"') as connection:
+        return table.count(connection, table.rows()) if table.exists(connection) else 0
+
+
 def page(sink: Sink, connections: Connections, *, call: str, version: str | None, limit: int, offset: int) -> Page:
     """As `SinkBackend.page`; rows of calls are kept for ten minutes, those of streams until their next version."""
     table = table_of(sink, connections)

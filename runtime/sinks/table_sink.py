@@ -223,6 +223,13 @@ def read(sink: Sink, connections: Connections, *, version: str | None, call: str
             yield from read_file(table.path / file.name, _connector(sink), sink.columns, file.values)
 
 
+def count(sink: Sink, connections: Connections, *, version: str | None) -> int:
+    """As `SinkBackend.count`."""
+    table = table_of(sink, connections)
+    with explained(table.path, "read"):
+        return sum(file.rows for file in table.live(version))
+
+
 def page(sink: Sink, connections: Connections, *, call: str, version: str | None, limit: int, offset: int) -> Page:
     """As `SinkBackend.page`: of the rows that the version added."""
     table, connector = table_of(sink, connections), _connector(sink)

@@ -1,4 +1,4 @@
-"""The native engine: runs the stream units of a program in one slot, embedded in the caller's process.
+"""The native engine: runs the units of a program in one slot, embedded in the caller's process.
 
 `run()` reads bounded inputs to their end; `start()`, `savepoint()` and `stop()` are for what runs for ever. `process`
 runs an engine as a process of its own. Many slots will share a job's units; everything here but the choice of a
@@ -25,6 +25,7 @@ from ghcm.runtime.formats.file_pieces import FIRST_PIECE
 from ghcm.runtime.jobs.calls import CallStore
 from ghcm.runtime.operators import build as build_operator
 from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.slot.batch_loop import BatchLoop
 from ghcm.runtime.slot.unit import State, TableCopy, Tables, UnitRun, UnitSwap, swap_of
 from ghcm.runtime.upgrade import Since
 from ghcm.spg.graph import Unit
@@ -37,15 +38,15 @@ _LAST_WORDS_S = 8.0
 
 
 class Engine:
-    """Runs stream units of a compiled program.
+    """Runs units of a compiled program: streams by themselves, responsive and batch units when they are called.
 
-    `units`: names, None for all stream units. `job` names the run across restarts: an engine of the same job and state
-    directory goes on where the last one was; `snapshots`: where those are instead. `serve`: answer calls of responsive
-    units until stopped; without it `run` leaves them out. `changed` is called in the loop when a unit has changed its
-    state or committed. `build`: how operators are made, for tests of the engine itself. `now`: the clock (microseconds
-    since 1970) that operators go by. `since`: the versions in which publish policies began. `piece`: bytes of a file
-    that are read first, later ones are larger. `waits`: calls that find no room, or a Redis that refuses, wait for that
-    to pass.
+    `units`: names, None for all that it can run. `job` names the run across restarts: an engine of the same job and
+    state directory goes on where the last one was; `snapshots`: where those are instead. `serve`: answer calls of
+    responsive and batch units until stopped; without it `run` leaves them out. `changed` is called in the loop when a
+    unit has changed its state or committed. `build`: how operators are made, for tests of the engine itself. `now`: the
+    clock (microseconds since 1970) that operators go by. `since`: the versions in which publish policies began.
+    `piece`: bytes of a file that are read first, later ones are larger. `waits`: calls that find no room, or a Redis
+    that refuses, wait for that to pass. `spark_wanted` is called, from any thread, when a batch call was left to Spark.
     """
 
     def __init__(  # noqa: PLR0913 - the options of a run, by name
@@ -69,6 +70,7 @@ class Engine:
         piece: int = FIRST_PIECE,
         kept_snapshots: int = 2,
         waits: bool = False,
+        spark_wanted: Callable[[], None] = lambda: None,
     ) -> None:
         self._scheduler = Scheduler(tame_collector=tame_collector)
         program = compiled.plan
@@ -97,12 +99,13 @@ class Engine:
             waits,
         )
         self._answers = serve
-        self._responders = Responders(self.job, calls, self._tables.watermark)
+        self._responders = Responders(self.job, calls, self._watermark, spark_wanted)
+        self._batches = BatchLoop(self._scheduler, self._failed, tame_collector=tame_collector)
         for unit in _choose(program.units, units):
-            if not unit.responsive:
+            if unit.kind == "stream" and not unit.responsive:
                 self._runs[unit.name] = UnitRun(unit, self._services, self._unit_changed)
             elif serve:
-                self._responders.add(unit, self._services)
+                self._responders.add(unit, self._services_of(unit, self._services))
         self._changed = changed
         self._started = time.time()
         self._ended = Event()
@@ -168,8 +171,8 @@ class Engine:
         """
         services = self._services.upgraded(compiled, since)
         swaps = {name: swap_of(run.unit, self._services, services) for name, run in self._runs.items()}
-        streams = _choose(compiled.plan.units, None)
-        for unit in streams:
+        units = _choose(compiled.plan.units, None)
+        for unit in units:
             services.code(unit)
         changing = [self._runs[name] for name, swap in swaps.items() if swap.changes]
         try:
@@ -178,7 +181,7 @@ class Engine:
             self._quiesce(changing, timeout)
             self.check()
             commit()
-            self.call(lambda: self._swap(services, swaps, [unit for unit in streams if unit.responsive]))
+            self.call(lambda: self._swap(services, swaps, [unit for unit in units if unit.name not in swaps]))
         finally:
             self.call(lambda: _resume(changing))
 
@@ -198,6 +201,7 @@ class Engine:
         if self._thread.is_alive():
             self._scheduler.post(end)
             self._thread.join()
+            self._batches.close()
             deadline = time.monotonic() + _LAST_WORDS_S
             parts: list[UnitRun | Responder] = [*self._runs.values(), *self._responders.all()]
             for part in parts:
@@ -315,12 +319,12 @@ class Engine:
         self._scheduler.post(begin)
         return [] if all_done.wait(timeout) else sorted(left.copy())
 
-    def _swap(self, services: Services, swaps: Mapping[str, UnitSwap], responsive: Sequence[Unit]) -> None:
+    def _swap(self, services: Services, swaps: Mapping[str, UnitSwap], called: Sequence[Unit]) -> None:
         """Be the other version, between two steps."""
         self._services = services
         for name, swap in swaps.items():
             self._runs[name].upgrade(swap, services)
-        self._responders.upgrade(responsive if self._answers else (), services)
+        self._responders.upgrade(called if self._answers else (), lambda unit: self._services_of(unit, services))
 
     # --- the loop ----------------------------------------------------------------------------------------------------
 
@@ -329,10 +333,20 @@ class Engine:
             self._scheduler.run()
         except BaseException as error:  # a bug of the engine: everything ends, and `check` says so
             _log.exception("the engine has failed")
-            self._error = error
-            self._ended.set()
-            if self._changed is not None:
-                self._changed()
+            self._failed(error)
+
+    def _failed(self, error: BaseException) -> None:
+        self._error = error
+        self._ended.set()
+        if self._changed is not None:
+            self._changed()
+
+    def _services_of(self, unit: Unit, services: Services) -> Services:
+        return self._batches.services(services) if unit.kind == "batch" else services
+
+    def _watermark(self, unit: str, task: str) -> int:
+        """See `Tables.watermark`; from any thread."""
+        return self._scheduler.call(lambda: self._tables.watermark(unit, task))
 
     def _unit_changed(self, run: UnitRun) -> None:
         if run.state is not State.RUNNING:
@@ -359,11 +373,11 @@ def _resume(runs: Sequence[UnitRun]) -> None:
 
 
 def _choose(units: Sequence[Unit], names: Sequence[str] | None) -> list[Unit]:
-    streams = [unit for unit in units if unit.kind == "stream"]
+    known = {unit.name: unit for unit in units if "native" in unit.engines}
     if names is None:
-        return streams
-    known = {unit.name: unit for unit in streams}
+        return list(known.values())
     for name in names:
         if name not in known:
-            raise GhcmError(f'there is no stream unit "{name}"', code="GHCM-611", hint=suggest(name, known))
+            message = f'the native engine has no unit "{name}" to run'
+            raise GhcmError(message, code="GHCM-611", hint=suggest(name, known))
     return [known[name] for name in names]

@@ -9,6 +9,7 @@ line, on standard output:
     {"event": "commit", "commits": n}        at most once per second
     {"event": "progress", "status": {...}}   about once per second while something changes: rates, backlogs,
                                              watermarks, dead letters
+    {"event": "spark_wanted"}                once: a batch call was left to Spark
     {"event": "done"}                        all bounded inputs are read and committed, and their calls sent
     {"event": "failed", "error": {...}}      the job cannot go on
     {"event": "stopped", "saved": b}         it was asked to stop; whether all was answered and saved in time
@@ -125,6 +126,7 @@ class _Process:
             since=None if job is None else job.since,
             kept_snapshots=settings.keep.snapshots,
             waits=not options.no_wait,
+            spark_wanted=lambda: self._say_once("spark_wanted"),
         )
         engine.start()
         self._engine = engine
@@ -280,7 +282,7 @@ def _request(line: str) -> str | _Upgrade | _Look | None:
 
 def _arguments(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        "python -m ghcm.runtime.slot.process", description="Run the stream units of a bundle."
+        "python -m ghcm.runtime.slot.process", description="Run the units of a bundle that the native engine can."
     )
     parser.add_argument("--bundle", type=Path, required=True, help="bundle file or directory")
     parser.add_argument("--job", required=True, help="name of the run across restarts")

@@ -18,8 +18,8 @@ from ghcm.runtime.calls.ordering import SerialQueue, serialized_with
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.jobs.store import Store
 from ghcm.runtime.logs import about
-from ghcm.runtime.pubsub.cache import Delivery, MessageCache
-from ghcm.runtime.pubsub.connections import Connections, topic_of
+from ghcm.runtime.pubsub.cache import Delivery, MessageCache, Topic
+from ghcm.runtime.pubsub.connections import Connections, spark_topic_of
 from ghcm.runtime.pubsub.envelope import Unacceptable
 from ghcm.runtime.settings import Settings
 from ghcm.runtime.spark.execution import Execution, Services
@@ -84,7 +84,7 @@ class Driver:
         self._alone = threading.Lock()
         self._executor = f"spark-{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._jobs: dict[str, Job] = {}
-        self._receivers: dict[tuple[str, str], _Receiver] = {}
+        self._receivers: dict[tuple[str, str, Topic], _Receiver] = {}
         self._running: dict[str, Execution] = {}
         self._later: list[tuple[_Receiver, Execution]] = []
         self._lock = threading.Lock()
@@ -105,7 +105,11 @@ class Driver:
         """Look which jobs are to be served now."""
         with self._lock:
             jobs = open_jobs(self._store, self._state, self._jobs)
-            served = {(job.id, unit.name): (job, unit) for job in jobs.values() for unit in job.units}
+            served = {
+                (job.id, unit.name, spark_topic_of(job.program, unit)): (job, unit)
+                for job in jobs.values()
+                for unit in job.units
+            }
             for name in [name for name in self._receivers if name not in served]:
                 receiver = self._receivers.pop(name)
                 receiver.stopped.set()
@@ -164,13 +168,14 @@ class Driver:
         connections = Connections(job.base, self._redis, self._kafka, self._patience, self._sql, self._kept_s)
         if self._leases is not None:
             connections.fence = Fence(job.program.name, self._leases)
-        cache = connections.cache(topic_of(job.program, unit), job.program.name, f"{job.id}.spark")
+        cache = connections.cache(spark_topic_of(job.program, unit), job.program.name, f"{job.id}.spark")
         dead, stopping = self._state.dead.absolute(), self._stopping
         services = Services(self.session, self._store.calls, connections, self._executor, dead, stopping, self._waits)
         line: SerialQueue[Execution] = SerialQueue(
             self._store.calls, job.program.name, serialized_with(job.program, unit)
         )
-        receiver = self._receivers[job.id, unit.name] = _Receiver((job, unit), services, cache, line)
+        topic = spark_topic_of(job.program, unit)
+        receiver = self._receivers[job.id, unit.name, topic] = _Receiver((job, unit), services, cache, line)
         name = f"ghcm-receive {job.program.name}.{unit.name}"
         threading.Thread(target=self._receive, args=(receiver,), name=name, daemon=True).start()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any, cast
@@ -16,7 +16,7 @@ from ghcm.runtime.jobs.calls import CallStore, Start
 from ghcm.runtime.logs import log_end
 from ghcm.runtime.pubsub.cache import Delivery, MessageCache
 from ghcm.runtime.pubsub.connections import Connections, topic_of
-from ghcm.runtime.pubsub.envelope import Feedback, Instruction, SinkVersion, State, failure, now_us
+from ghcm.runtime.pubsub.envelope import Feedback, Instruction, SinkVersion, State, failure, now_us, said_of
 from ghcm.runtime.retry import MENDED_US, waits_for
 from ghcm.runtime.spark.failure import spark_failure
 from ghcm.runtime.spark.programs import Job
@@ -107,7 +107,7 @@ class Execution:
                     return
                 self.services.connections.sync()
                 hold(self.services.connections.fence)
-                feedback = self.services.calls.finish(self.instruction.id, outcome)
+                feedback = self.services.calls.finish(self.instruction.id, replace(outcome, engine="spark"))
                 self.delivery.acknowledge(feedback)
                 log_end(log, self.instruction, feedback.state)
 
@@ -174,7 +174,7 @@ class Execution:
         versions = {name: SinkVersion(str(each["version"]), int(each["rows"])) for name, each in sinks.items()}
         self._publish(cast("Sequence[Mapping[str, Any]]", result.get("calls", ())), versions)
         dead = int(result["dead"])
-        detail = _said(dead, cast("Mapping[str, int]", result.get("rounds", {})))
+        detail = said_of(dead, cast("Mapping[str, int]", result.get("rounds", {})))
         return Feedback(
             id, State.DONE, progress=1.0, detail=detail, sinks=versions, rows=int(result["rows"]), timings=timings
         )
@@ -238,10 +238,3 @@ class Execution:
             if task.id == after and isinstance(task.op, To) and task.op.sink in versions:
                 return {task.op.sink: versions[task.op.sink].version}
         return {}
-
-
-def _said(dead: int, rounds: Mapping[str, int]) -> str:
-    """What a caller should know of a run that is done."""
-    said = [f"{task}: {count} round{'s' if count != 1 else ''}" for task, count in rounds.items()]
-    said += [f"{dead} record{'s' if dead != 1 else ''} failed and went to the dead letters"] if dead else []
-    return "; ".join(said)

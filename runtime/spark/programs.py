@@ -35,11 +35,11 @@ class Job:
     @property
     def units(self) -> list[Unit]:
         """The units that Spark runs."""
-        return [unit for unit in self.program.units if unit.kind == "batch"]
+        return [unit for unit in self.program.units if "spark" in unit.engines]
 
     def run_of(self, unit: Unit) -> Run:
         """What the generated job of a unit runs. GhcmError if it cannot be loaded or has no such function."""
-        module: ModuleType = self.bundle.unit_module(unit.name)
+        module: ModuleType = self.bundle.unit_module(unit.name, "spark")
         run = getattr(module, "run", None)
         if not callable(run):
             raise GhcmError(

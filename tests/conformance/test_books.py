@@ -60,6 +60,6 @@ def test_the_spark_job_counts_what_is_there(
     bundle: Bundle, expected: Counter[str], tmp_path: Path, spark: SparkSession
 ) -> None:
     context = {"call": "books", "base": str(tmp_path), "dead": str(tmp_path / "dead")}
-    result = bundle.unit_module("count_late").run(spark, {}, context)
+    result = bundle.unit_module("count_late", "spark").run(spark, {}, context)
     assert result["dead"] == 0
     assert dict(cast("list[tuple[str, int]]", list(read(bundle.plan.sink("late"), connected(tmp_path))))) == expected

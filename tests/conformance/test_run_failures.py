@@ -75,7 +75,7 @@ def spark_(bundle: Bundle, case: str, spark: SparkSession) -> GhcmError:
     unit = f"batch_{case}"
     context = {"call": f"call-{case}", "base": str(bundle.path.parent)}
     with pytest.raises(ValueError, match='"code": "GHCM-') as failed:
-        bundle.unit_module(unit).run(spark, {}, context)
+        bundle.unit_module(unit, "spark").run(spark, {}, context)
     return spark_failure(bundle.program.unit(unit), failed.value, bundle.line)
 
 

@@ -48,7 +48,7 @@ def folder(bundle: Bundle, shared: Path, spark: SparkSession, tmp_path_factory: 
     """Where the chains of the ten teams have been rebuilt."""
     folder = tmp_path_factory.mktemp("scenarios")
     write_alerts(alerts(shared / "data" / "ids_cptc2017_suricata"), folder / "out" / "alerts")
-    found = bundle.unit_module("rebuild").run(spark, {}, context(folder, "rebuilt"))
+    found = bundle.unit_module("rebuild", "spark").run(spark, {}, context(folder, "rebuilt"))
     assert found["dead"] == 0
     return folder
 
@@ -94,7 +94,7 @@ def test_the_attack_of_each_team_is_told(folder: Path, golden: Golden) -> None:
 def test_the_scenarios_of_an_attacker_are_the_chains_in_which_it_attacks(
     bundle: Bundle, folder: Path, expected: Rows, spark: SparkSession
 ) -> None:
-    unit, attacker = bundle.unit_module("scenarios_of"), "10.9.254.31"
+    unit, attacker = bundle.unit_module("scenarios_of", "spark"), "10.9.254.31"
     found = unit.run(spark, {"attacker": attacker, "n": 3}, context(folder, "asked"))
     mine = [row["id"] for row in expected if attacker in row["hosts"][:-1]]
     assert [row["id"] for row in found["reply"]] == mine[:3]

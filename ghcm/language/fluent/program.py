@@ -73,21 +73,30 @@ class Program:
     def batch(self, function: Function, /) -> Unit: ...
 
     @overload
-    def batch(self, *, responsive: bool = False, on: Cache | None = None) -> Callable[[Function], Unit]: ...
+    def batch(
+        self, *, responsive: bool = False, on: Cache | None = None, engine: str | None = None
+    ) -> Callable[[Function], Unit]: ...
 
     def batch(
-        self, function: Function | None = None, *, responsive: bool = False, on: Cache | None = None
+        self,
+        function: Function | None = None,
+        *,
+        responsive: bool = False,
+        on: Cache | None = None,
+        engine: str | None = None,
     ) -> Unit | Callable[[Function], Unit]:
-        """Declare a unit that runs as a Spark job: a decorator of a function that describes its pipelines."""
-        return self._unit("batch", function, responsive, on)
+        """Declare a unit that ends: a decorator of a function that describes its pipelines. `engine` is who runs it,
+        `native`, `spark` or `auto`, which takes the native engine where the input is small.
+        """
+        return self._unit("batch", function, responsive, on, engine)
 
     def _unit(
-        self, kind: Any, function: Function | None, responsive: bool, on: Cache | None
+        self, kind: Any, function: Function | None, responsive: bool, on: Cache | None, engine: str | None = None
     ) -> Unit | Callable[[Function], Unit]:
         span = here()
 
         def declared(function: Function) -> Unit:
-            return self._keep(Unit(kind, function, responsive, on, span))
+            return self._keep(Unit(kind, function, responsive, on, span, engine))
 
         return declared if function is None else declared(function)
 

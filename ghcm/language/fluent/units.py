@@ -82,6 +82,7 @@ class Declared:
     on: object
     span: Span
     order: int
+    engine: object
 
     @property
     def name(self) -> str:
@@ -94,10 +95,12 @@ class Unit:
 
     __slots__ = ("__ghcm_unit__", "__weakref__")
 
-    def __init__(self, kind: Kind, function: Function, responsive: bool, on: object, span: Span) -> None:
+    def __init__(
+        self, kind: Kind, function: Function, responsive: bool, on: object, span: Span, engine: object = None
+    ) -> None:
         if not inspect.isfunction(function):
             raise mistake("GHCM-134", f"a {kind} unit is a function", span, hint=f"write @program.{kind} above a def")
-        self.__ghcm_unit__ = Declared(kind, function, responsive, on, span, next_order())
+        self.__ghcm_unit__ = Declared(kind, function, responsive, on, span, next_order(), engine)
 
     def __ghcm_expr__(self, span: Span) -> ast.Expr:
         """Its name, once it is known."""
@@ -134,8 +137,15 @@ def declare_unit(unit: Unit) -> ast.UnitDecl:
             hint = "write on=program.cache(...)"
             raise mistake("GHCM-132", '"on" of a unit is a msg cache', declared.span, hint=hint)
         cache = ast.Name(Later.of(declared.on), span=declared.span)
+    engine = None
+    if declared.engine is not None:
+        if not isinstance(declared.engine, str):
+            raise mistake("GHCM-132", '"engine" of a unit is a name', declared.span, hint='write engine="native"')
+        engine = ast.Name(declared.engine, span=declared.span)
     name = name_of(declared.name, definition.name)
-    return ast.UnitDecl(name, declared.kind, declared.responsive, parameters, cache, statements, span=definition.whole)
+    return ast.UnitDecl(
+        name, declared.kind, declared.responsive, parameters, cache, statements, engine, span=definition.whole
+    )
 
 
 def parameters_of(function: Function, definition: Definition) -> tuple[ast.Parameter, ...]:

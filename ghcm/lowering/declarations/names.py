@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeVar, assert_never
 
 from ghcm.codes import Code
-from ghcm.errors import Diagnostics, attempt
+from ghcm.errors import Diagnostics, attempt, suggest
 from ghcm.language import ast, trees
 from ghcm.lowering.context import Context, Notes
 from ghcm.lowering.expressions.applications import CALLABLE
@@ -14,6 +14,7 @@ from ghcm.lowering.expressions.typed import METHODS, typed
 from ghcm.lowering.pipeline_functions import check, is_of_collections
 from ghcm.lowering.types import BUILT_IN, Records
 from ghcm.operators import OPERATORS
+from ghcm.support import RUNS
 
 _D = TypeVar("_D", bound=ast.Declaration)
 
@@ -56,6 +57,7 @@ def declare(
     define({name: each for name, each in functions.items() if name not in pipelines}, context)
     check(pipelines, context)
     _check_caches(units, caches, context)
+    _check_engines(units, context)
     return Declared(context, caches, _of(ast.SinkDecl, declared), units)
 
 
@@ -99,6 +101,21 @@ def _kind(declaration: ast.Declaration) -> str:
             return "unit"
         case _:
             assert_never(declaration)
+
+
+def _check_engines(units: Mapping[str, ast.UnitDecl], context: Context) -> None:
+    known = sorted({name for names in RUNS.values() for name in names})
+    for unit in units.values():
+        if unit.engine is None or unit.engine.text in ("auto", *RUNS[unit.kind]):
+            continue
+        asked = unit.engine.text
+        hint = f"There are {', '.join(known)}, and auto leaves it to GHCM."
+        if asked in known:
+            message = f'a {unit.kind} unit does not run on "{asked}"'
+            context.report(Code.NEVER, message, unit.engine.span, detail="It is for units that end.", hint=hint)
+        else:
+            message = f'there is no engine "{asked}"'
+            context.report(Code.UNKNOWN_NAME, message, unit.engine.span, hint=suggest(asked, known) or hint)
 
 
 def writers(units: Mapping[str, ast.UnitDecl]) -> dict[str, list[str]]:

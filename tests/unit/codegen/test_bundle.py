@@ -40,6 +40,7 @@ def test_two_builds_give_the_same_bytes(front_end: str, tmp_path: Path) -> None:
         texts = {name: archive.read(name).decode(errors="replace") for name in archive.namelist()}
     assert {name for name in texts if name.startswith(("native/", "spark/"))} == {
         "native/count_words.py",
+        "native/favourite_words.py",
         "native/how_often.py",
         "spark/favourite_words.py",
         "spark/ghcm_spark.zip",

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from ghcm.codegen.engines import BACKENDS, backend_of, generate, module_path
+from ghcm.codegen.engines import BACKENDS, backends_of, generate, module_path
 from ghcm.errors import GhcmError
 from ghcm.spg.json import from_json, to_json
 from ghcm.spg.text import parse_program, print_program
+from ghcm.support import RUNS
 
 TEXT = """program engines
 
@@ -34,15 +35,23 @@ def test_a_unit_says_who_runs_it() -> None:
     (unit,) = program.units
     assert print_program(program).splitlines()[4].startswith("batch u engine native")
     assert from_json(to_json(program)) == program
-    assert (backend_of(unit).name, module_path(unit)) == ("native", "native/u.py")
-    assert list(generate(program)) == ["native/u.py"]
-    assert module_path(replace(unit, engine="auto")) == "spark/u.py"
+    (native,) = backends_of(unit)
+    assert (native.name, module_path(native, unit)) == ("native", "native/u.py")
+    assert list(generate(program).files) == ["native/u.py"]
+
+
+def test_a_unit_that_leaves_it_open_has_a_form_for_each_engine_that_can_run_it() -> None:
+    program = parse_program(TEXT.replace(" engine native", ""))
+    made = generate(program)
+    assert (list(made.files), made.program) == (["native/u.py", "spark/u.py"], program)
+    made = generate(parse_program(SESSIONS.replace("stream u", "batch u")))
+    assert (list(made.files), made.program.units[0].engine) == (["spark/u.py"], "spark")
 
 
 def test_an_engine_that_there_is_not_is_refused() -> None:
     unit = replace(parse_program(TEXT).units[0], engine="sparc")
     with pytest.raises(GhcmError, match='there is no engine "sparc" for unit "u"') as caught:
-        backend_of(unit)
+        backends_of(unit)
     assert caught.value.hint == 'did you mean "spark"?'
 
 
@@ -54,4 +63,4 @@ def test_what_an_engine_has_not_is_refused_with_its_line() -> None:
 
 def test_every_engine_has_a_name_of_its_own() -> None:
     assert len({each.name for each in BACKENDS}) == len(BACKENDS)
-    assert {kind for each in BACKENDS for kind in each.kinds} == {"stream", "batch"}
+    assert {name for names in RUNS.values() for name in names} == {each.name for each in BACKENDS}

@@ -242,10 +242,11 @@ def test_those_who_wait_for_a_turn_when_turns_are_given_up_are_answered(
 
 
 def test_the_end_of_a_turn_waits_for_no_room(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(receiver, "_MOST_AT_ONCE", 2)
     joined, begun = note_joined(monkeypatch), SimpleQueue[str]()
     cache, queue = connected(tmp_path).cache("k", "p", "engine"), SerialQueue[Delivery](None, "p", {"u"})
-    taking = receiver.Receiver("u", cache, None, "engine", queue, lambda delivery: begun.put(delivery.instruction.id))
+    taking = receiver.Receiver(
+        "u", cache, None, "engine", queue, lambda delivery: begun.put(delivery.instruction.id), at_once=2
+    )
     taking.start()
     for call in CALLS[:2]:
         cache.send(call)

@@ -19,7 +19,7 @@ from ghcm.runtime.retry import Restarts
 from ghcm.spg.graph import Program
 from tests.unit.runtime.small_operators import unit
 
-BATCHES = Program("work", (), (), (replace(unit("fold", responsive=True), kind="batch"),))
+BATCHES = Program("work", (), (), (replace(unit("fold", responsive=True), kind="batch", engine="spark"),))
 GROWN = replace(BATCHES, units=(*BATCHES.units, unit("ask", responsive=True)))
 
 
