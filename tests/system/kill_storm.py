@@ -68,7 +68,7 @@ PUBLISH = ".publish(tally(below = max(number)), every = EVERYAT_END)"
 BATCH = """
 sink tallies = parquet("out/tallies", mode = replace)
 
-responsive batch tally(below: int = 1000) {
+responsive batch tally(below: int = 1000) engine = spark {
   all.read().filter(n => n.number <= below).map_to_pair(n => (n.number % 10, 1)).count().to(tallies)
 }
 """

@@ -33,7 +33,7 @@ sink totals = parquet("out/totals", mode = replace)
 sink many = files("out/many", format = json, mode = append)
 sink latest = redis("sales:total", key = t => t.key, mode = upsert)
 
-responsive batch add_up(least: int = 0) {
+responsive batch add_up(least: int = 0) engine = spark {
   sums = files("sales.json", format = json).as(Sale)
     .filter(s => s.amount >= least)
     .map_to_pair(s => (s.shop, s.amount))
@@ -42,20 +42,20 @@ responsive batch add_up(least: int = 0) {
   sums.map(p => Total { shop: p.key, total: p.value }).to(totals)
 }
 
-responsive batch shops(name: string) {
+responsive batch shops(name: string) engine = spark {
   files("sales.json", format = json).as(Sale).filter(s => s.shop == name).reply()
 }
 
-responsive batch slow(rows: int) {
+responsive batch slow(rows: int) engine = spark {
   generate(rows = 3000000).map_to_pair(g => (to_string(g.number), upper(to_string(g.number * rows))))
     .group_by_key().count().reply()
 }
 
-responsive batch write_many() {
+responsive batch write_many() engine = spark {
   generate(rows = 100000).map(g => Total { shop: to_string(g.number), total: g.number }).to(many)
 }
 
-responsive batch divide(by: int) {
+responsive batch divide(by: int) engine = spark {
   files("sales.json", format = json).as(Sale).map(s => s.amount // by).reply()
 }
 """

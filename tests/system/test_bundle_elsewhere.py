@@ -30,7 +30,7 @@ responsive stream most_visited(n: int = 1) {
   watch.totals.read().top(n, by = p => p.value).reply()
 }
 
-responsive batch longer(than: int) {
+responsive batch longer(than: int) engine = spark {
   lake.read().filter(v => v.seconds > than).count().reply()
 }
 """

@@ -29,11 +29,11 @@ stream feed {
   files("in", format = json, follow = true).as(Number).to(seen).publish(keep(n = max(n)), every = 1)
 }
 
-responsive batch keep(n: int) {
+responsive batch keep(n: int) engine = spark {
   generate(rows = 1).map(g => g.number + n).python("gates:pass_gate") : int .to(kept)
 }
 
-responsive batch other(n: int) { generate(rows = 2).map(g => g.number + n).reply() }
+responsive batch other(n: int) engine = spark { generate(rows = 2).map(g => g.number + n).reply() }
 """
 GATES = """import os
 

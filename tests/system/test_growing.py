@@ -29,7 +29,7 @@ ROWS, RATE = 30_000, 3000
 BATCH = """
 sink folded = parquet("out/folded", mode = replace)
 
-responsive batch fold(below: int = 1000) {
+responsive batch fold(below: int = 1000) engine = spark {
   all.read().filter(n => n.number <= below).map_to_pair(n => (n.number % 10, 1)).count().to(folded)
 }
 """

@@ -53,7 +53,7 @@ sink out   = files("out", format = json, mode = append)
 sink table = parquet("table", mode = append)
 sink again = files("again", format = json, mode = append)
 
-responsive batch on_spark() {
+responsive batch on_spark() engine = spark {
   numbers = files("in.json", format = json).as(Number)
   numbers.to(again)
   numbers.reply()
@@ -65,7 +65,7 @@ responsive stream count(of: string) { copy.counts.read(of).reply() }
 ASKED = """\
 program asked
 
-responsive batch all() {
+responsive batch all() engine = spark {
   files("in.txt", format = text).reply()
 }
 """
