@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from threading import Thread
 
 from ghcm.runtime.engine.scheduler import Scheduler
@@ -31,10 +32,10 @@ class BatchLoop:
     def services(self, services: Services) -> Services:
         """The services of an engine for a unit that runs in this loop."""
         copy = services.copy_table
+        assert copy is not None, "an engine has the tables of its streams"
 
         def copied(unit: str, task: str, key: object, one: bool) -> list[tuple[object, object]]:
-            assert copy is not None, "an engine has the tables of its streams"
-            return self._streams.call(lambda: copy(unit, task, key, one))
+            return self._streams.call(partial(copy, unit, task, key, one))
 
         if self._thread.ident is None:
             self._thread.start()
