@@ -112,7 +112,8 @@ class CallRun:
 
         def committed() -> None:
             if saved.version is not None:
-                self._sinks[sink.sink] = SinkVersion(saved.version, saved.rows)
+                before = self._sinks.get(sink.sink, SinkVersion(saved.version))
+                self._sinks[sink.sink] = SinkVersion(saved.version, before.rows + saved.rows)
             self._left.discard(name)
             self._perhaps_finish()
 

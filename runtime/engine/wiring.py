@@ -18,8 +18,11 @@ from ghcm.runtime.engine.services import Services
 from ghcm.runtime.engine.sink_tasklet import ReplyTasklet, SinkTasklet
 from ghcm.runtime.engine.source_tasklet import SourceTasklet
 from ghcm.runtime.engine.watermarks import Idleness
+from ghcm.runtime.sinks.backend import SinkWriter
+from ghcm.runtime.sinks.joint import JointWriter
 from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Task, Unit
+from ghcm.spg.ops import To
 from ghcm.spg.traits import Role, traits_of
 
 AnyTasklet: TypeAlias = SourceTasklet | OperatorTasklet | SinkTasklet | ReplyTasklet
@@ -59,6 +62,8 @@ class Graph:
     operators: dict[str, OperatorTasklet] = field(default_factory=dict[str, OperatorTasklet])
     sinks: dict[str, SinkTasklet] = field(default_factory=dict[str, SinkTasklet])
     replies: dict[str, ReplyTasklet] = field(default_factory=dict[str, ReplyTasklet])
+    joint: dict[str, JointWriter] = field(default_factory=dict[str, JointWriter])
+    """The writers that several tasks of a call share, by sink."""
 
     @property
     def names(self) -> set[str]:
@@ -106,6 +111,17 @@ def wire(running: Running) -> Graph:
     return graph
 
 
+def _opening(task: Task, running: Running, graph: Graph) -> Callable[[], SinkWriter]:
+    """What opens the writer of a task. All of a call that a sink gets is one version, whichever tasks it comes from."""
+    opening = running.services.open_writer(task, running.unit, call=running.call)
+    assert isinstance(task.op, To), "tasks at the end write"
+    sink = task.op.sink
+    beside = sum(isinstance(each.op, To) and each.op.sink == sink for each in running.unit.tasks)
+    if running.call is None or beside == 1:
+        return opening
+    return graph.joint.setdefault(sink, JointWriter(opening, beside)).open
+
+
 def _make(task: Task, inputs: list[Edge], outputs: list[Edge], running: Running, graph: Graph) -> AnyTasklet:
     unit, services, host, urgent = running.unit, running.services, running.host, running.urgent
     role = traits_of(task.op).role
@@ -115,7 +131,7 @@ def _make(task: Task, inputs: list[Edge], outputs: list[Edge], running: Running,
             reading = SourceTasklet(unit.name, task, source, outputs, host, ready=running.ready, urgent=urgent)
             return graph.sources.setdefault(task.id, reading)
         case Role.SINK:
-            opening = services.open_writer(task, unit, call=running.call)
+            opening = _opening(task, running, graph)
             worker = Worker(f"{unit.name}-{task.id}", services.scheduler.post)
             of_call = running.call is not None
             writing = SinkTasklet(task, opening, worker, inputs[0], host, running.version, call=of_call, urgent=urgent)

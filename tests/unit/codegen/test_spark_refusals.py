@@ -39,7 +39,7 @@ def test_a_batch_unit_is_refused_what_spark_cannot(steps: str, code: str, said: 
     path = tmp_path / "refused.istream"
     path.write_text(PROGRAM.format(kind="batch", steps=steps))
     with pytest.raises(GhcmError) as caught:
-        compile(path)
+        compile(path, engine="spark")
     assert (caught.value.code, said in caught.value.message) == (code, True)
     place = caught.value.place
     assert place is not None and place.origin.line == 9
@@ -56,7 +56,7 @@ def test_pipelines_that_write_to_one_sink_have_one_type(tmp_path: Path) -> None:
         f'  rows = files("in.json").as(R)\n  rows.to(out){other}\n}}\n'
     )
     with pytest.raises(GhcmError, match='records of several types to the sink "out"') as caught:
-        compile(path)
+        compile(path, engine="spark")
     assert caught.value.code == "GHCM-523"
 
 
@@ -65,8 +65,8 @@ def test_a_batch_unit_is_refused_topics_exactly_once(tmp_path: Path) -> None:
     text = PROGRAM.format(kind="batch", steps="").replace('files("out", format = json, mode = replace)', 'kafka("out")')
     path.write_text(text)
     with pytest.raises(GhcmError, match='each record once to the topic of the sink "out"') as caught:
-        compile(path)
+        compile(path, engine="spark")
     assert caught.value.code == "GHCM-523"
     assert "delivery = at_least_once" in caught.value.hint
     path.write_text(text.replace('"out"', '"out", delivery = at_least_once'))
-    compile(path)
+    compile(path, engine="spark")

@@ -48,7 +48,9 @@ def test_strangers_are_told_no_more_than_that(shop: Served) -> None:
 
 
 BATCH = """
-responsive batch again() engine = spark { files("sales.csv", format = csv).as(Sale).map(s => { item: s.item }).to(items) }
+responsive batch again() engine = spark {
+  files("sales.csv", format = csv).as(Sale).map(s => { item: s.item }).to(items)
+}
 """
 
 

@@ -36,6 +36,11 @@ responsive batch count(rows: int) {
   generate(rows = 5000000).map(g => Many { n: g.number }).filter(m => m.n < rows).to(many)
 }
 
+responsive batch twice() engine = native {
+  memory([Many { n: 1 }]).named("first").to(many)
+  memory([Many { n: 2 }]).named("second").to(many)
+}
+
 responsive batch long() engine = native {
   generate(rows = 100000000).map(g => Many { n: g.number }).filter(m => m.n < 0).to(many)
 }
@@ -79,6 +84,10 @@ def test_small_calls_are_run_here_and_large_ones_go_to_spark(tmp_path: Path) -> 
         _answer(caches["total"], "4")
         assert list(read(program.sink("totals"), connections)) == [("tea", 5)]
         assert rows_of_call(program.sink("totals"), connections, call="3", limit=9).rows == [("tea", 12)]
+
+        send("both", "twice", {})
+        assert _answer(caches["twice"], "both").rows == 2
+        assert sorted(read(program.sink("many"), connections)) == [(1,), (2,)]
 
         send("5", "count", {"rows": 3})
         assert wanted.wait(30)
