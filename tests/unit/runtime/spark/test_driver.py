@@ -10,6 +10,7 @@ import pytest
 
 from ghcm.runtime.calls.ordering import SerialQueue
 from ghcm.runtime.jobs.store import open_store
+from ghcm.runtime.pubsub.cache import Topic
 from ghcm.runtime.pubsub.envelope import Instruction
 from ghcm.runtime.retry import Retry
 from ghcm.runtime.settings import Settings
@@ -51,7 +52,8 @@ def test_a_mistake_of_ours_ends_no_watch_over_cancelled_and_late_calls(
         line.join(Instruction("stuck", "work", "run"), object())
         with pytest.raises(TypeError):
             line.step()
-        driver._receivers["work-1", "run"] = cast("Any", SimpleNamespace(line=line))  # pyright: ignore[reportPrivateUsage]
+        receiver = cast("Any", SimpleNamespace(line=line))
+        driver._receivers["work-1", "run", Topic("work")] = receiver  # pyright: ignore[reportPrivateUsage]
         watching = driver._watcher  # pyright: ignore[reportPrivateUsage]
         watching.start()
         while len([each for each in caplog.records if each.message == "cannot see whose turn it is"]) < 2:
