@@ -239,10 +239,10 @@ class Step:
         if not self.context.for_reference:
             self.not_yet(what, ENGINE_OF_STREAMS, self.given.span(argument))
 
-    def function(self, argument: str, *types: Type, test: bool = False) -> Lambda:
-        """The lambda argument of that name over parameters of these types."""
+    def function(self, argument: str, *types: Type, test: bool = False, written: ast.Expr | None = None) -> Lambda:
+        """The lambda argument of that name, or what is `written` in its place, over parameters of these types."""
         what = f'"{argument}" of "{self.name}"'
-        return lambda_of(self.given.required(argument), types, self.scope, what, test=test)
+        return lambda_of(written or self.given.required(argument), types, self.scope, what, test=test)
 
     def of_unit(self, argument: str, type_: Type, what: str, *, least: int | None = None) -> Expr:
         """The argument as a value of that type: a constant or a parameter of the unit, not of a record."""

@@ -83,17 +83,29 @@ GROUPS = (
         "sort",
         arguments=(Argument("by", "lambda1"), option("descending", "bool")),
         gives="the same",
-        meaning="in order",
+        meaning="in order; of a tuple by its first part, then by the next; desc(x) and asc(x) say the direction of one",
         exchange="global",
         stateful=True,
         needs_bounded=True,
         failures=EXPRESSION,
-    ).example("memory([3, 1, 2]).sort(by = n => n, descending = true)", "3", "2", "1"),
+    )
+    .example("memory([3, 1, 2]).sort(by = n => n, descending = true)", "3", "2", "1")
+    .example(
+        'memory([{ item: "a", n: 1 }, { item: "b", n: null }, { item: "c", n: 2 }, { item: "d", n: 2 }])'
+        ".sort(by = r => (desc(r.n), asc(r.item)))",
+        '{"item": "c", "n": 2}',
+        '{"item": "d", "n": 2}',
+        '{"item": "a", "n": 1}',
+        '{"item": "b", "n": null}',
+    ),
     Operator(
         "top",
         arguments=(Argument("count", "int"), Argument("by", "lambda1"), option("ascending", "bool")),
         gives="the same",
-        meaning="the greatest by a value, of each window where records are in windows; other input is bounded",
+        meaning=(
+            "the greatest by a value, of each window where records are in windows; other input is bounded; asc(x) and "
+            "desc(x) say the direction of a part, as in sort"
+        ),
         exchange="global",
         stateful=True,
         failures=EXPRESSION,

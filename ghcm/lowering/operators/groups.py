@@ -6,7 +6,7 @@ A reducer is proved, claimed, or ordered; anything else would give what the orde
 from dataclasses import replace
 
 from ghcm.codes import Code
-from ghcm.errors import Reported, attempt, every, sound
+from ghcm.errors import Reported, attempt, both, every, sound
 from ghcm.expr import Lambda
 from ghcm.functions import comparable
 from ghcm.language import ast
@@ -14,6 +14,7 @@ from ghcm.language.literals import CLAIMS
 from ghcm.lowering.drafts import RULES, Bound, Flow, Step, rule
 from ghcm.lowering.expressions.aggregates import Aggregated, aggregate_of
 from ghcm.lowering.expressions.conversion import convert
+from ghcm.lowering.operators.orders import order_of
 from ghcm.reducers import Aggregate, Builtin, Custom, Fields, Reducer, prove
 from ghcm.spg.graph import Global, Hash
 from ghcm.spg.ops import AggregateByKey, Changes, Count, Distinct, GroupByKey, ReduceByKey, Sort, Top
@@ -187,9 +188,8 @@ def _report_nullable(step: Step, what: str) -> Reported:
 @rule(RULES, "sort")
 def sort(step: Step, flow: Flow) -> Bound:
     """All records in order."""
-    by = attempt(_by, step, flow)
-    descending = step.given.flag("descending")
-    return flow if by is None else _ordered(step, flow, Sort(by, descending))
+    by, descending = order_of(step, flow.collection.element, descending=step.given.flag("descending"))
+    return _ordered(step, flow, Sort(by, descending))
 
 
 @rule(RULES, "top")
@@ -199,23 +199,14 @@ def top(step: Step, flow: Flow) -> Bound:
         hint = "window(...) before it gives the top of each window; what is read from a sink or a table ends."
         step.report(Code.NEEDS_BOUNDED, '"top" needs input that ends or is in windows, and this never ends', hint=hint)
         return flow
-    count = attempt(step.of_unit, "count", Int(), '"count" of "top"', least=1)
-    by = attempt(_by, step, flow)
-    ascending = step.given.flag("ascending")
-    if by is None or count is None:
-        return flow
-    return replace(_ordered(step, flow, Top(count, by, not ascending)), open_window=False)
+    element, ascending = flow.collection.element, step.given.flag("ascending")
+    count, (by, descending) = both(
+        lambda: step.of_unit("count", Int(), '"count" of "top"', least=1),
+        lambda: order_of(step, element, descending=not ascending),
+    )
+    return replace(_ordered(step, flow, Top(count, by, descending)), open_window=False)
 
 
 def _ordered(step: Step, flow: Flow, op: Sort | Top) -> Flow:
     draft = step.add(op, flow.collection, (flow, Global()), keeps_state=True)
     return Flow(draft, flow.collection, True, flow.open_window)
-
-
-def _by(step: Step, flow: Flow) -> Lambda:
-    element = flow.collection.element
-    by = attempt(step.function, "by", element)
-    for type_ in (element,) if by is None else (by.body.type, element):
-        if not comparable(type_):
-            raise step.report(Code.NOT_COMPARABLE, f'"{type_}" has no order', hint="Maps cannot be compared.")
-    return sound(by)
