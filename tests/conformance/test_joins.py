@@ -14,6 +14,7 @@ from ghcm.source import Source
 from ghcm.spg.graph import Program
 from ghcm.spg.reference import run
 from ghcm.spg.verify import verify
+from tests.conformance.spark_runs import agree
 from tests.conformance.spark_sinks import differences_on_spark
 from tests.conformance.text_programs import agrees_natively, program_of
 from tests.unit.runtime.operators.harness import module_of
@@ -259,3 +260,31 @@ def test_only_the_reference_joins_streams_as_of_a_time() -> None:
     assert found.sinks["out"] == [(0, None), (5, 2), (3, None), (9, 8)]
     with pytest.raises(GhcmError, match="the native engine has no joins of streams as of a time yet"):
         module_of(program, program.unit("u"))
+
+
+ONE_SIDED = """\
+program one_sided
+
+record Pair { k: int, v: int }
+
+responsive batch u() {
+  pairs = files("pairs.csv", format = csv).as(Pair)
+  none = pairs.filter(p => p.k > 100)
+  inner_of = pairs.map(p => { k: p.k, s: 12 // p.v }).join(none, on = (l, r) => l.k == r.k, kind = inner)
+  semi_of = pairs.map(p => { k: p.k, s: p.v // (p.k - 2) }).join(none, on = (l, r) => l.k == r.k, kind = semi)
+  union(inner_of.map(j => j.left.s), semi_of.map(j => j.s)).reply()
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("operators_apart")
+def test_records_that_fail_before_a_join_with_nothing_are_told(spark: SparkSession, tmp_path: Path) -> None:
+    """Where operators run apart Spark makes no row of one side if the other has none."""
+    (tmp_path / "pairs.csv").write_text("k,v\n1,0\n2,3\n3,4\n")
+    program = lower(parse(Source("one_sided.istream", ONE_SIDED)))
+    outcome = agree(spark, program, "u", tmp_path)
+    assert [(reason, input_) for _, reason, input_ in outcome.dead] == [
+        ("zero_divisor", '{"k":1,"v":0}'),
+        ("zero_divisor", '{"k":2,"v":3}'),
+    ]

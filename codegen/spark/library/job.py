@@ -74,12 +74,13 @@ class Written(NamedTuple):
 
 class Failures(NamedTuple):
     """The records that failed in one step: their count (None: not counted), as letters, and the type of their input
-    (None: raw text).
+    (None: raw text); whether a later join may have left the rows of the step unmade.
     """
 
     counted: Observation | None
     letters: Callable[[], DataFrame]
     input: DataType | None
+    joined: bool = False
 
 
 @dataclass
@@ -144,7 +145,7 @@ def parted(
 ) -> DataFrame:
     """The rows that do not fail; those that do (they have `@error`) are counted while the rest is made."""
     marked, counted = rows.selectExpr("*", named(error, "@error")), Observation()
-    marked = marked.observe(counted, F.expr("count(`@error`) AS failed"))
+    marked = marked.observe(counted, F.expr("count(`@error`) AS failed"), F.expr("count(1) AS made"))
     job.failures.append(Failures(counted, lambda: as_letters(marked.where("`@error` IS NOT NULL")), input))
     return marked.where("`@error` IS NULL").drop("@error")
 

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
 from ghcm.codegen.spark.library.job import COUNTS_WITHIN, Failures, Job, Step, letters, passed
-from ghcm.codegen.spark.library.running import failed_in
+from ghcm.codegen.spark.library.running import may_have_failed
 from ghcm.codegen.spark.library.sql import fails, first, named, part, quoted, text
 from ghcm.codegen.spark.library.types import columns_of, has_columns, plain_record, whole_record
 
@@ -120,6 +120,7 @@ def joined(  # noqa: PLR0913  each is a part of the language's join
     With `within` their times are at most so many microseconds apart. With `asof` of the right records at or before the
     time of a left one only the latest belongs to it, and of several at that time the greatest.
     """
+    job.failures[:] = [each._replace(joined=True) for each in job.failures]
     one, two = left.named("left"), right.named("right")
     if asof:
         one = one.withColumn("@place", F.monotonically_increasing_id())
@@ -203,7 +204,7 @@ def iterated(
 def settle(job: Job, known: int) -> None:
     """Make the dead letters of a round, before what they are made of is given back."""
     within = time.monotonic() + COUNTS_WITHIN
-    fresh = [each for each in job.failures[known:] if each.counted is None or failed_in(each.counted, within) != 0]
+    fresh = [each for each in job.failures[known:] if may_have_failed(each, within)]
     job.failures[known:] = [held_letters(each) for each in fresh]
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import Observation, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from ghcm.codegen.spark.library.job import COUNTS_WITHIN, Failures, Job, Refused, Step, refusal
@@ -138,20 +138,23 @@ def write_letters(job: Job) -> int:
 def steps_with_failures(job: Job) -> list[Failures]:
     """The steps in which records failed, or may have: where the count does not come, the letters themselves tell."""
     until = time.monotonic() + (0 if job.repeated else COUNTS_WITHIN)
-    return [each for each in job.failures if each.counted is None or failed_in(each.counted, until) != 0]
+    return [each for each in job.failures if may_have_failed(each, until)]
 
 
-def failed_in(counted: Observation, until: float) -> int | None:
-    """The records that failed in a step. None where Spark did not make its rows, as an earlier attempt has written them
-    or as none were asked for. Counts come a moment after the rows, with which `get` of PySpark would wait for ever.
+def may_have_failed(failures: Failures, until: float) -> bool:
+    """Whether records failed in a step, or may have: where Spark did not make its rows, as an earlier attempt has
+    written them, as none were asked for, or as a join found nothing on the other side. Counts come a moment after the
+    rows, with which `get` of PySpark would wait for ever.
     """
-    count: Any = counted._jo  # pyright: ignore[reportPrivateUsage]  (there is no public way)
+    if failures.counted is None:
+        return True
+    count: Any = failures.counted._jo  # pyright: ignore[reportPrivateUsage]  (there is no public way)
     while not count.future().isCompleted():
         if time.monotonic() >= until:
-            return None
+            return True
         time.sleep(0.002)
     row = count.getRow()
-    return int(row.getLong(0)) if row.length() else None
+    return row.length() == 0 or row.getLong(0) > 0 or (failures.joined and row.getLong(1) == 0)
 
 
 def letter_lines(failed: Failures) -> Iterator[str]:
