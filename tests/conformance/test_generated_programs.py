@@ -3,7 +3,7 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.laws.spark_together import batch_cases, case_of, run_on_one_session
+from tests.laws.spark_together import batch_cases, cases_of, run_on_one_session
 from tests.laws.telling import chosen, met_together
 
 PROGRAMS = 100
@@ -11,10 +11,11 @@ LEAST = 0.95
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("operators_apart")
 @pytest.mark.timeout(1800)
 def test_generated_programs_on_spark(spark: SparkSession) -> None:
     seeds, met = chosen("spark")
-    cases = [(seed, case_of(seed)) for seed in seeds]
+    cases = [*cases_of(seeds)]
     if met_together("spark", seeds) < LEAST * met:  # the generators have changed since these were chosen
         cases = batch_cases(PROGRAMS)
     wrong = run_on_one_session(cases, spark=spark)

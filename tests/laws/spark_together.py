@@ -8,8 +8,10 @@ programs that break it are found.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import count as numbers
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import cast
@@ -33,7 +35,7 @@ from tests.laws.runs import reference_of
 from tests.laws.seeds import example
 from tests.laws.spg_whole import Case, cases
 
-__all__ = ["batch_cases", "case_of", "differences_together", "run_on_one_session"]
+__all__ = ["batch_cases", "cases_of", "differences_together", "run_on_one_session"]
 
 TOGETHER = 2
 """More cost more: each task takes the plan of all with it."""
@@ -45,19 +47,15 @@ _ORIGIN = Origin("together.istream", 1, 1)
 
 def batch_cases(count: int, start: int = 0) -> list[tuple[int, Case]]:
     """The first so many batch programs from that seed on that read no sink and call no unit."""
-    found: list[tuple[int, Case]] = []
-    seed = start
-    while len(found) < count:
+    return [*islice(cases_of(numbers(start)), count)]
+
+
+def cases_of(seeds: Iterable[int]) -> Iterator[tuple[int, Case]]:
+    """The batch programs of these seeds that read no sink and call no unit, each with files in a folder of its own."""
+    for seed in seeds:
         case = example(cases(kind="batch", sessions=True), seed).value
         if _stands_alone(case):
-            found.append((seed, _apart(case, f"p{seed}")))
-        seed += 1
-    return found
-
-
-def case_of(seed: int) -> Case:
-    """The batch program of that seed, its files in a folder of their own."""
-    return _apart(example(cases(kind="batch", sessions=True), seed).value, f"p{seed}")
+            yield seed, _apart(case, f"p{seed}")
 
 
 def _apart(case: Case, folder: str) -> Case:

@@ -18,8 +18,7 @@ from pathlib import Path
 from tests.laws.coverage import UNIVERSE, Coverage, watch_failures
 from tests.laws.differential import case_of
 from tests.laws.runs import reference_of
-from tests.laws.spark_together import batch_cases
-from tests.laws.spark_together import case_of as batch_case_of
+from tests.laws.spark_together import batch_cases, cases_of
 
 __all__ = ["chosen", "met_together"]
 
@@ -70,10 +69,9 @@ def _begin() -> None:
 
 def _met(engine: str, seeds: Sequence[int]) -> list[tuple[int, set[str]]]:
     found: list[tuple[int, set[str]]] = []
-    for seed in seeds:
+    for seed, case in ((seed, case_of(seed)) for seed in seeds) if engine == "native" else cases_of(seeds):
         for of_kind in _COVERAGE.met.values():
             of_kind.clear()
-        case = case_of(seed) if engine == "native" else batch_case_of(seed)
         _COVERAGE.add(case.program, reference_of(case))
         met = ((kind, of_kind & UNIVERSE[kind]) for kind, of_kind in _COVERAGE.met.items())
         found.append((seed, {f"{kind}: {each}" for kind, of_kind in met for each in of_kind}))
