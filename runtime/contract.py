@@ -81,12 +81,14 @@ class Operator(Protocol):
 
     def save(self) -> Mapping[int, bytes]:
         """The state by key group, to be given to `restore` of a new operator of the same task. Stateless: empty.
-        State without a key is in group 0.
+        State without a key is in group 0. What is kept in frames comes as runs (`ghcm.runtime.state.runs`).
         """
         return {}
 
     def restore(self, state: Mapping[int, bytes]) -> None:
-        """Take saved key groups, before anything else is called; may be called several times with disjoint groups."""
+        """Take saved key groups, before anything else is called; several times where several instances have saved:
+        disjoint ones of keyed state, and what each knew of anything else.
+        """
         del state  # what saves nothing takes nothing
 
 

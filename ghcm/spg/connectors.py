@@ -338,3 +338,8 @@ def unreadable(connector: Connector) -> str:
     if isinstance(connector, Kafka):
         return f'A topic has no versions, and others may write to it: kafka("{connector.topic}") reads its messages.'
     return ""
+
+
+def divides(connector: Connector) -> bool:
+    """Whether several readers can share its partitions: files that are there at first, each with a clock of its own."""
+    return isinstance(connector, Files) and connector.ends and connector.clock == "restarts"

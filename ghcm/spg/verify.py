@@ -4,12 +4,14 @@ Reports broken laws as text for developers; mistakes of users are found and told
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import assert_never
 
 from ghcm.formats.messages import field_problems
 from ghcm.reducers import Aggregate
 from ghcm.spg.connectors import Kafka, Mode, Parquet
 from ghcm.spg.graph import Broadcast, Exchange, Forward, Global, Hash, Program, Rebalance, Sink, Task, Unit, step_unit
+from ghcm.spg.instances import obstacle
 from ghcm.spg.ops import Changes, Iterate, Op, Policy, Publish, ReadSink, ReadTable, Reply, To, Union
 from ghcm.spg.rules import Around, aggregate_problems, expr_problems, is_value, lambda_problems, task_problems
 from ghcm.spg.sinks import CACHES, SINKS
@@ -93,6 +95,8 @@ def _task(program: Program, unit: Unit, task: Task, before: dict[str, Task]) -> 
         return
     if task.parallelism < 1:
         yield f"its parallelism is {task.parallelism}"
+    if task.parallelism > 1:
+        yield from _instances(unit, task, before)
     for edge in task.inputs:
         producer = before[edge.producer]
         if traits_of(producer.op).role.ends:
@@ -109,6 +113,15 @@ def _task(program: Program, unit: Unit, task: Task, before: dict[str, Task]) -> 
     yield from _outside(program, unit, task, around)
     if isinstance(task.op, Iterate):
         yield from _step(program, unit, task, task.op)
+
+
+def _instances(unit: Unit, task: Task, before: dict[str, Task]) -> Iterator[str]:
+    """What is wrong with a task that has several instances."""
+    why = obstacle(replace(unit, tasks=(*before.values(), task)), task)
+    if why:
+        yield f"it has {task.parallelism} instances, but {why}"
+    if isinstance(task.op, Union) and task.parallelism > sum(before[edge.producer].parallelism for edge in task.inputs):
+        yield "it has more instances than there are before it"
 
 
 # --- exchanges -------------------------------------------------------------------------------------------------------
@@ -128,7 +141,7 @@ def _exchange(task: Task, producer: Task, exchange: Exchange) -> Iterator[str]:
         return
     match exchange:
         case Global():
-            fits = True
+            fits = task.parallelism == 1
         case Hash(columns=by):
             windowed = producer.collection.windowed
             together = by in (("key",), ("key", "window")) or (windowed and by == ("window",))

@@ -83,7 +83,7 @@ class CallRun:
             for sink in self._graph.sinks.values():
                 sink.open(None, lambda: None)
             for source in self._graph.sources.values():
-                source.open(None)
+                source.open()
         except Exception as error:  # whatever stands in the way ends this call only
             self.failed("start", error)
 
@@ -130,9 +130,9 @@ class CallRun:
                 self._graph.sinks[left].prepare(0)
         self._perhaps_finish()
 
-    def failed(self, name: str, error: Exception) -> None:
+    def failed(self, task: str, error: Exception) -> None:
         """A part of the call cannot go on."""
-        self._finish(Outcome(error=unit_failure(self.unit, name, error, self._services.compiled.line)))
+        self._finish(Outcome(error=unit_failure(self.unit, task, error, self._services.compiled.line)))
 
     def _perhaps_finish(self) -> None:
         if self._left:

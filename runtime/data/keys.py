@@ -1,41 +1,17 @@
-"""Keys: their identity inside an engine process, and their key group, which is the same in every process and for ever.
+"""The identity of keys inside an engine process. Their key group, which holds for ever, stands in `key_groups`.
 
 Two keys are the same where the language says that their values are equal: null is null, NaN is NaN, -0.0 is 0.0.
 """
 
 import math
-import zlib
 from collections.abc import Callable
 from functools import lru_cache
 from typing import TypeAlias, assert_never, cast
 
 from ghcm import types
-from ghcm.values import encoder
 
 Change: TypeAlias = Callable[[object], object]
 _NAN = math.nan
-
-
-def key_group(key: object, type_: types.Type, groups: int = 128) -> int:
-    """The key group of a canonical value: CRC-32 of its JSON text, modulo the number of groups.
-
-    >>> key_group("the", types.String()), key_group(-0.0, types.Float()) == key_group(0.0, types.Float())
-    (44, True)
-    """
-    return grouping(type_, groups)(key)
-
-
-@lru_cache(maxsize=1024)
-def grouping(type_: types.Type, groups: int) -> Callable[[object], int]:
-    """The function that gives the key groups of canonical values of a type."""
-    identity, value, text = identity_of(type_), value_of(type_), encoder(type_)
-
-    def group(key: object) -> int:
-        same = identity(key) if identity is not None else key
-        written = text(value(same) if value is not None else same)
-        return zlib.crc32(written.encode("utf-8", "surrogatepass")) % groups
-
-    return group
 
 
 @lru_cache(maxsize=1024)

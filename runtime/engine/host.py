@@ -2,7 +2,9 @@
 and publications.
 """
 
-from collections.abc import Mapping
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -30,18 +32,24 @@ class Saved:
 
 @dataclass(frozen=True, slots=True)
 class TaskState:
-    """A task in a snapshot: its key groups, its position if it is a source, whether it had finished; `since` the
-    version of the program that a publish policy began with.
+    """A task in a snapshot: of each of its instances the key groups, and the position if it is a source; whether all
+    had finished; `since` the version of the program that a publish policy began with.
     """
 
-    groups: Mapping[int, bytes] = field(default_factory=dict[int, bytes])
-    position: object = None
+    groups: tuple[Mapping[int, bytes], ...] = ()
+    positions: tuple[object, ...] = ()
     finished: bool = False
     since: int = 1
 
+    @classmethod
+    def of(cls, saved: Sequence[Saved], since: int = 1) -> TaskState:
+        """What the instances of a task have given."""
+        groups, positions = tuple(each.state for each in saved), tuple(each.position for each in saved)
+        return cls(groups, positions, all(each.finished for each in saved), since)
+
 
 class Host(Protocol):
-    """What a tasklet is part of: a running unit, or a call."""
+    """What a tasklet is part of: a running unit, or a call. `name` is that of an instance, `task` the id of a task."""
 
     scheduler: Scheduler
 
@@ -51,7 +59,7 @@ class Host(Protocol):
     def finished(self, name: str, saved: Saved) -> None:
         """The tasklet has ended."""
 
-    def failed(self, name: str, error: Exception) -> None:
+    def failed(self, task: str, error: Exception) -> None:
         """The tasklet cannot go on."""
 
     def mark_dirty(self) -> None:

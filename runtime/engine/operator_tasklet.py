@@ -8,13 +8,15 @@ of what they hold is the unit's business (`Host`).
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from ghcm.runtime.contract import INFINITY, NEVER, Clock, Gate, Idler, Operator, Outbox, WallClock
 from ghcm.runtime.data.batch import Batch
-from ghcm.runtime.engine.edge import Barrier, Edge, End, Item, Partitions, Watermark
+from ghcm.runtime.engine.edge import Barrier, End, Item, Partitions, Watermark
 from ghcm.runtime.engine.host import Host
+from ghcm.runtime.engine.inlets import Ends, Inlets
+from ghcm.runtime.engine.instances import Instance
 from ghcm.runtime.engine.scheduler import Progress
 from ghcm.runtime.engine.tasklet import Outputs, UnitTasklet
 from ghcm.runtime.engine.watermarks import Follower, Inputs, least_of_partitions
@@ -48,35 +50,33 @@ class StepSize:
 
 
 class OperatorTasklet(UnitTasklet):
-    """Runs an operator of one or several inputs. `done_before`: it had finished in the snapshot that it was restored
-    from. `follower`: what it is told of other event times that its own may have to follow.
+    """Runs an instance of an operator of one or several inputs. `done_before`: it had finished in the snapshot that it
+    was restored from. `follower`: what it is told of other event times that its own may have to follow.
     """
 
     def __init__(
         self,
-        name: str,
+        instance: Instance,
         operator: Operator,
-        inputs: Sequence[Edge],
-        outputs: Sequence[Edge],
+        ends: Ends,
         host: Host,
         *,
         urgent: bool = False,
         done_before: bool = False,
         follower: Follower | None = None,
     ) -> None:
-        super().__init__(name, host, inputs, urgent=urgent)
+        super().__init__(instance, host, ends.edges, urgent=urgent)
         self.operator = operator
-        self.outbox = Outputs(name, outputs, self.counters, host)
+        self.outbox = Outputs(instance.task, ends.routes, self.counters, host)
         self.watermark = NEVER
         self.size = StepSize()
         self._clock = operator if isinstance(operator, Clock) else None
         self._wall = operator if isinstance(operator, WallClock) else None
         self._gate = operator if isinstance(operator, Gate) else None
-        self._inputs = Inputs(len(inputs))
+        self._ordinals = ends.ordinals
+        self._inlets = Inlets(ends.edges)
+        self._inputs = Inputs(self._inlets.ended)
         self._todo: deque[Callable[[], bool]] = deque()
-        self._barrier = 0
-        self._aligned: set[int] = set()
-        self._turn = 0
         self._done_before = done_before
         self._idler = operator if isinstance(operator, Idler) else None
         self._follower = follower if self._idler is not None else None
@@ -99,7 +99,7 @@ class OperatorTasklet(UnitTasklet):
         self.outbox.begin(time.perf_counter() + self._host.scheduler.step_s)
         if not self._work_off():
             return self._refused()
-        found = self._next()
+        found = self._inlets.take(self.size.rows, self._held)
         if found is None:
             return Progress.WAITING
         self._handle(*found)
@@ -116,52 +116,46 @@ class OperatorTasklet(UnitTasklet):
                 return False
         return True
 
-    def _next(self) -> tuple[int, Item] | None:
-        for offset in range(len(self.edges)):
-            ordinal = (self._turn + offset) % len(self.edges)
-            if ordinal in self._aligned or self._inputs.ended[ordinal] or self._held(ordinal):
-                continue
-            item = self.edges[ordinal].take(self.size.rows)
-            if item is not None:
-                self._turn = ordinal + 1
-                return ordinal, item
-        return None
-
-    def _held(self, ordinal: int) -> bool:
+    def _held(self, place: int) -> bool:
         """Whether the operator wants an input to wait, which it cannot while another waits for its barrier."""
-        return self._gate is not None and not self._aligned and self._gate.holds(ordinal)
+        return self._gate is not None and not self._inlets.aligning and self._gate.holds(self._ordinals[place])
 
-    def _handle(self, ordinal: int, item: Item) -> None:
+    def _handle(self, place: int, item: Item) -> None:
         match item:
             case Batch():
                 self.counters.taken += len(item)
-                self._todo.append(lambda: self._process(ordinal, item))
+                self._todo.append(lambda: self._process(self._ordinals[place], item))
                 if self._clock is not None or self._wall is not None:
                     self._todo.append(self._tick)
             case Watermark(time=moment):
-                self._inputs.advance(ordinal, moment)
+                self._inputs.advance(place, moment)
                 self._todo.append(self._tick)
             case Partitions(open=names):
                 before = self._inputs.partitions
-                self._inputs.open[ordinal] = names
+                self._inputs.open[place] = names
                 after = self._inputs.partitions
                 if after is not None and after != before:
                     self._begin(after - before if before is not None else frozenset())
                     self.outbox.send(Partitions(after))
                 self._todo.append(self._tick)
             case Barrier(snapshot=snapshot):
-                self._aligned.add(ordinal)
-                self._align(snapshot)
+                self._inlets.wait(place, snapshot)
+                self._align()
             case End():
-                self._inputs.ended[ordinal] = True
-                if self._gate is not None and not self._done_before:
-                    self._give(partial(self._gate.ended, ordinal))
-                if self._aligned:
-                    self._align(self._barrier)
-                if all(self._inputs.ended):
-                    self._end()
-                else:
-                    self._todo.append(self._tick)
+                self._ended(place)
+
+    def _ended(self, place: int) -> None:
+        """An edge has ended, and with it perhaps an input, or all."""
+        ended, ordinal = self._inlets.ended, self._ordinals[place]
+        ended[place] = True
+        whole = all(each for each, other in zip(ended, self._ordinals, strict=True) if other == ordinal)
+        if whole and self._gate is not None and not self._done_before:
+            self._give(partial(self._gate.ended, ordinal))
+        self._align()
+        if all(ended):
+            self._end()
+        else:
+            self._todo.append(self._tick)
 
     def _begin(self, partitions: frozenset[str]) -> None:
         """Partitions that are there only now have the time of the others: windows have closed by it."""
@@ -193,12 +187,11 @@ class OperatorTasklet(UnitTasklet):
     def _give(self, call: Callable[[Outbox], Iterable[Batch]]) -> None:
         self._todo.append(partial(self.outbox.give, partial(call, self.outbox)))
 
-    def _align(self, snapshot: int) -> None:
-        """Pass the barrier once it has come on every input that has not ended."""
-        self._barrier = snapshot
-        if any(n not in self._aligned and not self._inputs.ended[n] for n in range(len(self.edges))):
+    def _align(self) -> None:
+        """Pass the barrier once it has come on every edge that has not ended."""
+        if not self._inlets.aligned():
             return
-        self._aligned.clear()
+        snapshot = self._inlets.barrier
 
         def pass_on() -> bool:
             self._host.acknowledge(self.name, snapshot, self.outbox.saved(self.operator.save()))

@@ -29,6 +29,7 @@ from ghcm.runtime.sources.stored import StoredSource
 from ghcm.runtime.upgrade import Since
 from ghcm.source import Origin, SourceLine
 from ghcm.spg.graph import Program, Task, Unit
+from ghcm.spg.instances import in_instances
 from ghcm.spg.ops import ReadSink, ReadTable, Source, To
 
 
@@ -87,12 +88,16 @@ class Services:
     kept_snapshots: int = 2
     waits: bool = False
     """Whether calls that find no room, or a Redis that refuses, wait for that to pass; else they fail."""
+    parallelism: int | None = None
+    """How many instances each task has that can be divided, in place of those of the plan."""
+    program: Program = field(init=False)
+    """The program that runs."""
     _code: dict[str, Mapping[str, TaskCode]] = field(default_factory=dict[str, Mapping[str, TaskCode]])
 
-    @property
-    def program(self) -> Program:
-        """The program that runs."""
-        return self.compiled.plan
+    def __post_init__(self) -> None:
+        self.program = self.compiled.plan
+        if self.parallelism is not None:
+            self.program = _divided(self.program, self.parallelism)
 
     def upgraded(self, compiled: Compiled, since: Since) -> Services:
         """The same for another version of the program."""
@@ -161,6 +166,10 @@ class Services:
         """The function that opens a writer of a unit's dead letters; it blocks."""
         sink = table_of(self.dead_folder(unit))
         return lambda: open_writer(sink, self.connections, writer=f"{self.job}.{unit.name}.{name}")
+
+
+def _divided(program: Program, count: int) -> Program:
+    return replace(program, units=tuple(in_instances(unit, lambda _: count) for unit in program.units))
 
 
 def plain(name: str) -> str:

@@ -7,7 +7,7 @@ waits on the edges.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ghcm.errors import GhcmError
@@ -15,6 +15,8 @@ from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.engine.edge import Barrier, Edge, End, Partitions, Watermark
 from ghcm.runtime.engine.host import Host, Saved
+from ghcm.runtime.engine.inlets import Inlets
+from ghcm.runtime.engine.instances import Instance
 from ghcm.runtime.engine.scheduler import Progress
 from ghcm.runtime.engine.tasklet import UnitTasklet
 from ghcm.runtime.sinks.backend import SinkWriter
@@ -31,7 +33,8 @@ _ROWS_AT_ONCE = 16_384
 
 
 class SinkTasklet(UnitTasklet):
-    """Writes one input to one sink. `version` gives the name of the version that it commits with a snapshot.
+    """Writes what the instances before it give to one sink. `version` gives the name of the version that it commits
+    with a snapshot.
 
     `call`: it is part of a call, so that there is a version at the end even if it has no rows.
     """
@@ -41,14 +44,14 @@ class SinkTasklet(UnitTasklet):
         task: Task,
         open_writer: Callable[[], SinkWriter],
         worker: Worker,
-        edge: Edge,
+        edges: Sequence[Edge],
         host: Host,
         version: Callable[[int, str], str],
         *,
         call: bool,
         urgent: bool = False,
     ) -> None:
-        super().__init__(task.id, host, [edge], urgent=urgent)
+        super().__init__(Instance(task.id), host, edges, urgent=urgent)
         assert isinstance(task.op, To)
         self.sink = task.op.sink
         self.worker = worker
@@ -56,7 +59,7 @@ class SinkTasklet(UnitTasklet):
         self._open_writer = open_writer
         self._writer: SinkWriter | None = None  # the worker's, but for the question whether there is one
         self._open = False
-        self._edge = edge
+        self._inlets = Inlets(edges)
         self._version = version
         self._flight = 0
         self._uncommitted = 0
@@ -91,7 +94,7 @@ class SinkTasklet(UnitTasklet):
 
     @property
     def ended(self) -> bool:
-        """Whether its input has ended."""
+        """Whether its inputs have ended."""
         return self._ended
 
     def step(self) -> Progress:
@@ -100,21 +103,31 @@ class SinkTasklet(UnitTasklet):
             return Progress.DONE
         if self._held or not self._open or self._flight >= _ROWS_IN_FLIGHT:
             return Progress.WAITING
-        match self._edge.take(_ROWS_AT_ONCE):
-            case None:
-                return Progress.WAITING
+        found = self._inlets.take(_ROWS_AT_ONCE)
+        if found is None:
+            return Progress.WAITING
+        place, item = found
+        match item:
             case Batch() as batch:
                 self.counters.taken += len(batch)
                 self._write(batch.frame().select(batch.schema.names) if batch.columnar else _bare(batch))
             case Barrier(snapshot=snapshot):
-                self._held = True
-                self.prepare(snapshot)
+                self._inlets.wait(place, snapshot)
+                self._align()
             case End():
-                self._ended = True
-                self._host.finished(self.name, Saved(finished=True))
+                self._inlets.ended[place] = True
+                self._align()
+                if all(self._inlets.ended):
+                    self._ended = True
+                    self._host.finished(self.name, Saved(finished=True))
             case Watermark() | Partitions():
                 pass
         return Progress.WORKED
+
+    def _align(self) -> None:
+        if self._inlets.aligned():
+            self._held = True
+            self.prepare(self._inlets.barrier)
 
     def prepare(self, snapshot: int) -> None:
         """Prepare what was written as the version of this snapshot and acknowledge it; nothing new means no version."""
@@ -179,8 +192,8 @@ _MOST_ROWS = 1_000_000
 class ReplyTasklet(UnitTasklet):
     """Keeps rows until the call is answered."""
 
-    def __init__(self, name: str, edge: Edge, host: Host) -> None:
-        super().__init__(name, host, [edge], urgent=True)
+    def __init__(self, task: str, edge: Edge, host: Host) -> None:
+        super().__init__(Instance(task), host, [edge], urgent=True)
         self.rows: list[Row] = []
         self._edge = edge
 

@@ -6,31 +6,36 @@ from collections.abc import Callable, Sequence
 
 from ghcm.functions import Failure
 from ghcm.runtime.data.dead_letter import LONGEST, DeadLetter
-from ghcm.runtime.engine.edge import Barrier, Edge, End, Partitions
+from ghcm.runtime.engine.edge import Barrier, End, Partitions
 from ghcm.runtime.engine.host import Host, Saved
+from ghcm.runtime.engine.instances import Instance
+from ghcm.runtime.engine.routes import Route
 from ghcm.runtime.engine.scheduler import Progress, Timer
 from ghcm.runtime.engine.tasklet import Outputs, UnitTasklet
-from ghcm.runtime.sources.source import Source
+from ghcm.runtime.sources.source import Divisible, Source
 from ghcm.spg.graph import Task
 
 _ROWS = 8192
 
 
 class SourceTasklet(UnitTasklet):
-    """Polls the source of a task of the unit of this name. `ready` says whether the unit takes anything just now."""
+    """Polls the source of an instance of a task of the unit of this name. `ready` says whether the unit takes anything
+    just now.
+    """
 
     def __init__(
         self,
         unit: str,
         task: Task,
+        instance: Instance,
         source: Source,
-        outputs: Sequence[Edge],
+        outputs: Sequence[Route],
         host: Host,
         *,
         ready: Callable[[], bool],
         urgent: bool,
     ) -> None:
-        super().__init__(task.id, host, urgent=urgent)
+        super().__init__(instance, host, urgent=urgent)
         self.source = source
         self.outbox = Outputs(task.id, outputs, self.counters, host)
         self._unit = unit
@@ -42,9 +47,15 @@ class SourceTasklet(UnitTasklet):
         self._finished_before = False
         self._position: object = None
 
-    def open(self, position: object, *, finished: bool = False) -> None:
-        """Open the source behind a position. GhcmError if it cannot be. `finished`: it had ended already."""
+    def open(self, positions: Sequence[object] = (), *, finished: bool = False) -> None:
+        """Open the source behind the positions of the instances that there were, or at its start. GhcmError if it
+        cannot be. `finished`: it had ended already.
+        """
         scheduler = self._host.scheduler
+        position = positions[0] if positions else None
+        if isinstance(self.source, Divisible):
+            self.source.divide(self.instance.number, self.instance.of)
+            position = self.source.together(positions) if len(positions) > 1 else position
 
         def wake() -> None:
             scheduler.post(lambda: scheduler.wake(self))
@@ -101,7 +112,7 @@ class SourceTasklet(UnitTasklet):
 
     def _dead(self, reason: Failure, detail: str, text: str) -> None:
         self._host.mark_dirty()
-        self.outbox.dead(DeadLetter(self._unit, self.name, reason, detail, text[:LONGEST], self._origin))
+        self.outbox.dead(DeadLetter(self._unit, self.instance.task, reason, detail, text[:LONGEST], self._origin))
 
     def _wait(self) -> Progress:
         due = self.source.due

@@ -14,6 +14,8 @@ from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.dead_letter import DeadLetter
 from ghcm.runtime.engine.edge import Edge, Item
 from ghcm.runtime.engine.host import Host, Saved
+from ghcm.runtime.engine.instances import Instance
+from ghcm.runtime.engine.routes import Route
 
 
 @dataclass(slots=True)
@@ -28,8 +30,9 @@ class Counters:
 class UnitTasklet:
     """A tasklet of a unit or call, with the edges that lead to it."""
 
-    def __init__(self, name: str, host: Host, edges: Sequence[Edge] = (), *, urgent: bool = False) -> None:
-        self.name = name
+    def __init__(self, instance: Instance, host: Host, edges: Sequence[Edge] = (), *, urgent: bool = False) -> None:
+        self.instance = instance
+        self.name = instance.name
         self.urgent = urgent
         self.edges = edges
         self.counters = Counters()
@@ -48,7 +51,7 @@ class UnitTasklet:
     def fail(self, error: Exception) -> None:
         """A step raised this."""
         self._done = True
-        self._host.failed(self.name, error)
+        self._host.failed(self.instance.task, error)
 
     def close(self) -> None:
         """Never step again, and give back what it holds."""
@@ -58,17 +61,18 @@ class UnitTasklet:
 
 
 class Outputs:
-    """The outbox of a tasklet: all consumers take a batch, or none does. Keeps failed records and publications until
-    the next barrier.
+    """The outbox of a tasklet of the task of this name: all consumers take a batch, or none does. Keeps failed records
+    and publications until the next barrier.
 
     A step that has given something and lasts too long is refused, too, so that others have their turn before it goes
     on.
     """
 
-    def __init__(self, name: str, edges: Sequence[Edge], counters: Counters, host: Host) -> None:
+    def __init__(self, name: str, routes: Sequence[Route], counters: Counters, host: Host) -> None:
         self._name = name
         self._host = host
-        self.edges = list(edges)
+        self.routes = list(routes)
+        """One for each task that reads it."""
         self._counters = counters
         self._letters: list[DeadLetter] = []
         self._publications: list[tuple[str, Publication]] = []
@@ -85,7 +89,7 @@ class Outputs:
 
     def has_room(self) -> bool:
         """Whether a batch would be taken."""
-        rooms = [edge.has_room() for edge in self.edges]  # each full edge has to learn that somebody waits
+        rooms = [edge.has_room() for route in self.routes for edge in route.edges]  # each full one is to wake somebody
         return all(rooms)
 
     def offer(self, batch: Batch) -> bool:
@@ -98,8 +102,8 @@ class Outputs:
         if not self.has_room():
             return False
         self._gave = True
-        for edge in self.edges:
-            edge.offer(batch)
+        for route in self.routes:
+            route.give(batch)
         self._counters.given += len(batch)
         return True
 
@@ -124,8 +128,9 @@ class Outputs:
 
     def send(self, item: Item) -> bool:
         """Give a steering item to all consumers."""
-        for edge in self.edges:
-            edge.offer(item)
+        for route in self.routes:
+            for edge in route.edges:
+                edge.offer(item)
         return True
 
     def dead(self, letter: DeadLetter) -> None:

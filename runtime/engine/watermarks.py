@@ -13,17 +13,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ghcm.runtime.contract import INFINITY, NEVER, Idler
+from ghcm.runtime.engine.instances import instances
 from ghcm.spg.graph import Unit, watermark_groups
 from ghcm.spg.ops import EventTime
 
 
 class Inputs:
-    """The watermarks of a task's inputs, their open partitions (None: not said yet), which have ended; by ordinal."""
+    """The watermarks of the edges that lead to a task, their open partitions (None: not said yet), which have ended;
+    by place.
+    """
 
-    def __init__(self, count: int) -> None:
-        self._times = [NEVER] * count
-        self.open: list[frozenset[str] | None] = [None] * count
-        self.ended = [False] * count
+    def __init__(self, ended: list[bool]) -> None:
+        self._times = [NEVER] * len(ended)
+        self.open: list[frozenset[str] | None] = [None] * len(ended)
+        self.ended = ended
 
     @property
     def watermark(self) -> int:
@@ -41,9 +44,9 @@ class Inputs:
             known |= each or frozenset() if not ended else frozenset()
         return frozenset(known)
 
-    def advance(self, ordinal: int, time: int) -> None:
-        """Input `ordinal` has a new watermark; one that goes back is ignored."""
-        self._times[ordinal] = max(self._times[ordinal], time)
+    def advance(self, place: int, time: int) -> None:
+        """An edge has a new watermark; one that goes back is ignored."""
+        self._times[place] = max(self._times[place], time)
 
 
 def least_of_partitions(open_partitions: frozenset[str] | None, watermarks: Mapping[str, int]) -> int:
@@ -72,28 +75,34 @@ class _Reached:
 
 
 class Idleness:
-    """What is common to the `EventTime` tasks of one running unit. Belongs to the loop's thread."""
+    """What is common to the instances of the `EventTime` tasks of one running unit. Belongs to the loop's thread."""
 
     def __init__(self, unit: Unit) -> None:
         idle = {task.id for task in unit.tasks if isinstance(task.op, EventTime) and task.op.idle_us is not None}
-        self._groups = {id: group for id, group in watermark_groups(unit).items() if group & idle}
+        names = {task.id: [each.name for each in instances(task)] for task in unit.tasks}
+        self._groups = {
+            name: frozenset(each for other in group for each in names[other])
+            for task, group in watermark_groups(unit).items()
+            if group & idle
+            for name in names[task]
+        }
         self._reached = dict.fromkeys(self._groups, _Reached())
         self._followers: dict[str, Follower] = {}
 
-    def follower(self, task: str) -> Follower | None:
-        """The part of a task in it; None where no partition that its records may meet is ever idle."""
-        if task not in self._groups:
+    def follower(self, name: str) -> Follower | None:
+        """The part of an instance in it; None where no partition that its records may meet is ever idle."""
+        if name not in self._groups:
             return None
-        return self._followers.setdefault(task, Follower(self, task))
+        return self._followers.setdefault(name, Follower(self, name))
 
-    def tell(self, task: str, reached: _Reached) -> int | None:
-        """A task has come so far; how far idle partitions of its group go on: as far as the least that is not silent,
-        or, once there is none, as far as what has ended had come. None: nowhere.
+    def tell(self, name: str, reached: _Reached) -> int | None:
+        """An instance has come so far; how far idle partitions of its group go on: as far as the least that is not
+        silent, or, once there is none, as far as what has ended had come. None: nowhere.
         """
-        group = self._groups[task]
-        if self._reached[task] != reached:
-            self._reached[task] = reached
-            for other in group - {task}:
+        group = self._groups[name]
+        if self._reached[name] != reached:
+            self._reached[name] = reached
+            for other in group - {name}:
                 if other in self._followers:
                     self._followers[other].stir()
         all_reached = [self._reached[id] for id in group]
@@ -103,17 +112,16 @@ class Idleness:
 
 
 class Follower:
-    """The part of one task. `wake` is called when another task has gone on, `stirred` asks for
-    a `settle`."""
+    """The part of one instance. `wake` is called when another has gone on, `stirred` asks for a `settle`."""
 
-    def __init__(self, idleness: Idleness, task: str) -> None:
+    def __init__(self, idleness: Idleness, name: str) -> None:
         self.wake: Callable[[], None] = lambda: None
         self.stirred = False
         self._idleness = idleness
-        self._task = task
+        self._name = name
 
     def stir(self) -> None:
-        """Another task of the group has gone on."""
+        """Another of the group has gone on."""
         self.stirred = True
         self.wake()
 
@@ -125,7 +133,7 @@ class Follower:
         awake = open_partitions - clock.silent()
         ended = [mark for partition, mark in marks.items() if partition not in open_partitions]
         reached = _Reached(least_of_partitions(awake, marks) if awake else None, max(ended, default=None))
-        watermark = self._idleness.tell(self._task, reached)
+        watermark = self._idleness.tell(self._name, reached)
         if watermark is not None:
             for partition in clock.idle() & open_partitions:
                 clock.follow(partition, watermark)

@@ -1,11 +1,11 @@
 """From the tasks of a unit to tasklets with edges between them; the same for a unit that runs for ever and for one
 call.
 
-One slot: every exchange is a hand-over within it. Who opens sources and sinks, and what a barrier means, is the
-caller's business (`Host`).
+One slot: every exchange is a hand-over within it, from each instance of a task to those of the next. Who opens sources
+and sinks, and what a barrier means, is the caller's business (`Host`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias, assert_never
@@ -13,7 +13,10 @@ from typing import TypeAlias, assert_never
 from ghcm.runtime.contract import Table, TableReader
 from ghcm.runtime.engine.edge import Edge
 from ghcm.runtime.engine.host import Host, TaskState
+from ghcm.runtime.engine.inlets import Ends
+from ghcm.runtime.engine.instances import Instance, instances, taken_over
 from ghcm.runtime.engine.operator_tasklet import OperatorTasklet
+from ghcm.runtime.engine.routes import route
 from ghcm.runtime.engine.services import Services
 from ghcm.runtime.engine.sink_tasklet import ReplyTasklet, SinkTasklet
 from ghcm.runtime.engine.source_tasklet import SourceTasklet
@@ -21,8 +24,8 @@ from ghcm.runtime.engine.watermarks import Idleness
 from ghcm.runtime.sinks.backend import SinkWriter
 from ghcm.runtime.sinks.joint import JointWriter
 from ghcm.runtime.worker import Worker
-from ghcm.spg.graph import Task, Unit
-from ghcm.spg.ops import To
+from ghcm.spg.graph import Broadcast, Exchange, Forward, Global, Hash, Rebalance, Task, Unit
+from ghcm.spg.ops import To, Union
 from ghcm.spg.traits import Role, traits_of
 
 AnyTasklet: TypeAlias = SourceTasklet | OperatorTasklet | SinkTasklet | ReplyTasklet
@@ -56,7 +59,7 @@ class Running:
 
 @dataclass(slots=True)
 class Graph:
-    """The tasklets of a unit by task id, in topological order."""
+    """The tasklets of a unit by the names of their instances, in topological order."""
 
     sources: dict[str, SourceTasklet] = field(default_factory=dict[str, SourceTasklet])
     operators: dict[str, OperatorTasklet] = field(default_factory=dict[str, OperatorTasklet])
@@ -67,7 +70,7 @@ class Graph:
 
     @property
     def names(self) -> set[str]:
-        """The ids of all tasks."""
+        """The names of all instances."""
         return {*self.sources, *self.operators, *self.sinks, *self.replies}
 
     @property
@@ -80,6 +83,10 @@ class Graph:
         """The tasklets that have an outbox."""
         return [*self.sources.values(), *self.operators.values()]
 
+    def producers_of(self, task: str) -> list[SourceTasklet | OperatorTasklet]:
+        """The instances of a task that gives something on, by number."""
+        return [each for each in self.producers if each.instance.task == task]
+
     def close(self) -> None:
         """Close all tasklets."""
         for tasklet in self.all:
@@ -89,22 +96,20 @@ class Graph:
 def wire(running: Running) -> Graph:
     """Make the tasklets of a unit or call, with their state restored and nothing opened, and join them."""
     tasks, wake, graph = running.unit.tasks, running.services.scheduler.wake, Graph()
-    edges = {task.id: [Edge() for _ in task.inputs] for task in tasks}
-    behind: dict[str, list[Edge]] = {task.id: [] for task in tasks}
-    for task in tasks:
-        for edge, input_ in zip(edges[task.id], task.inputs, strict=True):
-            behind[input_.producer].append(edge)
+    ends = _edges(running.unit)
     try:
         for task in tasks:
-            tasklet = _make(task, edges[task.id], behind[task.id], running, graph)
-            if isinstance(tasklet, OperatorTasklet) and isinstance(tasklet.operator, TableReader):
-                table = graph.operators[task.inputs[0].producer].operator
-                assert isinstance(table, Table), "what is read is a table"
-                tasklet.operator.reads(table)
-            for edge in edges[task.id]:
-                edge.wake_receiver = partial(wake, tasklet)
-            for edge in behind[task.id]:
-                edge.wake_sender = partial(wake, tasklet)
+            for instance in instances(task):
+                mine = ends[instance]
+                tasklet = _make(task, instance, mine, running, graph)
+                if isinstance(tasklet, OperatorTasklet) and isinstance(tasklet.operator, TableReader):
+                    table = graph.producers_of(task.inputs[0].producer)[instance.number]
+                    assert isinstance(table, OperatorTasklet) and isinstance(table.operator, Table), "a table is read"
+                    tasklet.operator.reads(table.operator)
+                for edge in mine.edges:
+                    edge.wake_receiver = partial(wake, tasklet)
+                for edge in (edge for route_ in mine.routes for edge in route_.edges):
+                    edge.wake_sender = partial(wake, tasklet)
     except Exception:
         graph.close()  # sinks have threads already
         raise
@@ -122,30 +127,76 @@ def _opening(task: Task, running: Running, graph: Graph) -> Callable[[], SinkWri
     return graph.joint.setdefault(sink, JointWriter(opening, beside)).open
 
 
-def _make(task: Task, inputs: list[Edge], outputs: list[Edge], running: Running, graph: Graph) -> AnyTasklet:
+def _edges(unit: Unit) -> dict[Instance, Ends]:
+    """All edges of a unit, by the instances at their ends."""
+    ends = {instance: Ends() for task in unit.tasks for instance in instances(task)}
+    for task in unit.tasks:
+        before = 0
+        for ordinal, input_ in enumerate(task.inputs):
+            producer = unit.task(input_.producer)
+            for sender in instances(producer):
+                edges: list[Edge] = []
+                for number in _receivers(task, input_.exchange, sender, before):
+                    edge = Edge()
+                    edges.append(edge)
+                    receiver = ends[Instance(task.id, number, task.parallelism)]
+                    receiver.edges.append(edge)
+                    receiver.ordinals.append(ordinal)
+                ends[sender].routes.append(route(input_.exchange, edges, producer.schema))
+            before += producer.parallelism
+    return ends
+
+
+def _receivers(task: Task, exchange: Exchange, sender: Instance, before: int) -> Sequence[int]:
+    """The instances of a task to which an instance before it has an edge; as many as `before` stand at other inputs in
+    front of it, by which those of a union are dealt out.
+    """
+    match exchange:
+        case Forward():
+            return ((sender.number + before if isinstance(task.op, Union) else sender.number) % task.parallelism,)
+        case Global():
+            return (0,)
+        case Hash() | Broadcast() | Rebalance():
+            return range(task.parallelism)
+        case _:
+            assert_never(exchange)
+
+
+def _make(task: Task, instance: Instance, ends: Ends, running: Running, graph: Graph) -> AnyTasklet:
     unit, services, host, urgent = running.unit, running.services, running.host, running.urgent
-    role = traits_of(task.op).role
+    name, role = instance.name, traits_of(task.op).role
     match role:
         case Role.SOURCE:
             source = services.source(task, unit, running.parameters, running.versions)
-            reading = SourceTasklet(unit.name, task, source, outputs, host, ready=running.ready, urgent=urgent)
-            return graph.sources.setdefault(task.id, reading)
+            reading = SourceTasklet(
+                unit.name, task, instance, source, ends.routes, host, ready=running.ready, urgent=urgent
+            )
+            return graph.sources.setdefault(name, reading)
         case Role.SINK:
             opening = _opening(task, running, graph)
             worker = Worker(f"{unit.name}-{task.id}", services.scheduler.post)
             of_call = running.call is not None
-            writing = SinkTasklet(task, opening, worker, inputs[0], host, running.version, call=of_call, urgent=urgent)
-            return graph.sinks.setdefault(task.id, writing)
+            edges = ends.edges
+            writing = SinkTasklet(task, opening, worker, edges, host, running.version, call=of_call, urgent=urgent)
+            return graph.sinks.setdefault(name, writing)
         case Role.REPLY:
-            return graph.replies.setdefault(task.id, ReplyTasklet(task.id, inputs[0], host))
+            return graph.replies.setdefault(name, ReplyTasklet(task.id, ends.edges[0], host))
         case Role.TRANSFORM | Role.CALL:
-            begun, operator = running.begun(task), services.operator(task, unit, running.parameters)
-            if begun.groups:
-                operator.restore(begun.groups)
-            follower = None if running.idleness is None else running.idleness.follower(task.id)
-            working = OperatorTasklet(
-                task.id, operator, inputs, outputs, host, urgent=urgent, done_before=begun.finished, follower=follower
-            )
-            return graph.operators.setdefault(task.id, working)
+            return graph.operators.setdefault(name, _operator(task, instance, ends, running))
         case _:
             assert_never(role)
+
+
+def _operator(task: Task, instance: Instance, ends: Ends, running: Running) -> OperatorTasklet:
+    begun, operator = running.begun(task), running.services.operator(task, running.unit, running.parameters)
+    for groups in taken_over(task, instance, begun.groups):
+        operator.restore(groups)
+    return OperatorTasklet(
+        instance,
+        operator,
+        ends,
+        running.host,
+        urgent=running.urgent,
+        done_before=begun.finished,
+        follower=None if running.idleness is None else running.idleness.follower(instance.name),
+    )

@@ -6,7 +6,8 @@ from typing import Any
 from ghcm.runtime.contract import INFINITY, NEVER, Context, Outbox
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row, in_columns
-from ghcm.runtime.data.keys import grouping, identity_of
+from ghcm.runtime.data.key_groups import grouping, key_type
+from ghcm.runtime.data.keys import identity_of
 from ghcm.runtime.operators.event_time import lateness_of
 from ghcm.runtime.operators.task_operator import TaskOperator
 from ghcm.runtime.state.packing import key_groups, unpack
@@ -66,7 +67,9 @@ class DistinctOperator(TaskOperator):
     def save(self) -> Mapping[int, bytes]:
         """As `Operator.save`: the records seen, by their key groups."""
         rows = (row for seen in self._seen.values() for row in seen.values())
-        return key_groups(rows, grouping(self._schema, self._context.groups), change=False)
+        of_key = grouping(key_type(self._schema, ()), self._context.groups)
+        only = len(self._schema.fields) == 1
+        return key_groups(rows, lambda row: of_key(row[0] if only else row), change=False)
 
     def restore(self, state: Mapping[int, bytes]) -> None:
         for data in state.values():

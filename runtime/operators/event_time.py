@@ -12,7 +12,7 @@ from ghcm.functions import Failure
 from ghcm.runtime.contract import INFINITY, NEVER, Context, Outbox
 from ghcm.runtime.data.batch import TIME, WATERMARK, Batch
 from ghcm.runtime.data.columns import Row
-from ghcm.runtime.data.keys import key_group
+from ghcm.runtime.data.key_groups import key_group
 from ghcm.runtime.native.code import TimeCode
 from ghcm.runtime.operators.task_operator import TaskOperator
 from ghcm.runtime.state.packing import pack, unpack
@@ -131,7 +131,8 @@ class EventTimeOperator(TaskOperator):
 
     def restore(self, state: Mapping[int, bytes]) -> None:
         for data in state.values():
-            self._greatest.update(unpack(data))
+            for partition, greatest in unpack(data).items():
+                self._greatest[partition] = max(greatest, self._greatest.get(partition, NEVER))
 
 
 class ProcessingTimeOperator(TaskOperator):
@@ -178,7 +179,8 @@ class ProcessingTimeOperator(TaskOperator):
         return (self._latest, self._came) if self._latest > NEVER else None
 
     def _put_back(self, kept: Any) -> None:
-        self._latest, self._came = kept
+        latest, came = kept
+        self._latest, self._came = max(self._latest, latest), came if self._came is None else max(self._came, came or 0)
 
 
 def _windows_behind(task: Task, unit: Unit) -> tuple[int, int]:

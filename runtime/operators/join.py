@@ -11,7 +11,7 @@ not. Where it is a table that never ends, the latest value of each key counts th
 with every commit.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -21,16 +21,18 @@ import polars as pl
 from ghcm.runtime.contract import Context, Outbox
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
+from ghcm.runtime.data.key_groups import grouping, key_type
 from ghcm.runtime.data.keys import identity_of
 from ghcm.runtime.native.code import JoinCode
 from ghcm.runtime.native.order import order_of
 from ghcm.runtime.operators.joined import JoiningOperator
 from ghcm.runtime.operators.task_operator import batch_of
-from ghcm.runtime.state.packing import pack, unpack
-from ghcm.spg.graph import Task, Unit
+from ghcm.runtime.state.packing import key_groups, pack, unpack
+from ghcm.spg.graph import Exchange, Hash, Task, Unit
+from ghcm.spg.instances import hashed
 from ghcm.spg.joining import JoinKind
 from ghcm.spg.ops import Join
-from ghcm.types import Shape
+from ghcm.types import Collection, Shape
 
 
 @dataclass(slots=True)
@@ -135,19 +137,38 @@ class JoinOperator(JoiningOperator):
     def _lone(self, ordinal: int, row: Row) -> Row:
         return self._joined(row, None) if ordinal == 0 else self._joined(None, row)
 
-    def _kept(self) -> object:
-        kept = [[(held.row, held.met) for rows in side.values() for held in rows] for side in self._kept_rows]
-        whole = [[row for batch in side for row in batch.rows()] for side in self._whole]
-        return (kept, whole) if any(kept) or any(whole) else None
+    def save(self) -> Mapping[int, bytes]:
+        """As `Operator.save`: the rows of both sides by the key groups that they are dealt out by, whether each
+        has met another one; None for those that have not been looked at.
+        """
+        groups = [_group_of(edge.exchange, side) for edge, side in zip(self._task.inputs, self._sides, strict=True)]
+        return key_groups(self._entries(), lambda entry: groups[entry[0]](entry[1]), change=False)
 
-    def _put_back(self, kept: Any) -> None:
-        for ordinal, (held, whole) in enumerate(zip(*kept, strict=True)):
+    def _entries(self) -> Iterator[tuple[int, Row, bool | None]]:
+        for ordinal, (kept, whole) in enumerate(zip(self._kept_rows, self._whole, strict=True)):
+            yield from ((ordinal, row, None) for batch in whole for row in batch.rows())
+            yield from ((ordinal, held.row, held.met) for rows in kept.values() for held in rows)
+
+    def restore(self, state: Mapping[int, bytes]) -> None:
+        """As `Operator.restore`."""
+        entries: list[tuple[int, Row, bool | None]] = [entry for data in state.values() for entry in unpack(data)]
+        for ordinal, side in enumerate(self._sides):
+            whole = [row for number, row, met in entries if number == ordinal and met is None]
             if whole:
-                self._whole[ordinal].append(batch_of(self._sides[ordinal], whole))
-            keys = self._keys(ordinal, [row for row, _ in held], None)
-            for (row, met), key in zip(held, keys, strict=True):
+                self._whole[ordinal].append(batch_of(side, whole))
+            held = [_Held(row, met) for number, row, met in entries if number == ordinal and met is not None]
+            for each, key in zip(held, self._keys(ordinal, [each.row for each in held], None), strict=True):
                 if key:
-                    self._kept_rows[ordinal].setdefault(key, []).append(_Held(row, met))
+                    self._kept_rows[ordinal].setdefault(key, []).append(each)
+
+
+def _group_of(exchange: Exchange, side: Collection) -> Callable[[Row], int]:
+    """The key group by which a row of a side is dealt out; where all of them meet in one instance, the first."""
+    if not isinstance(exchange, Hash):
+        return lambda row: 0
+    names = hashed(exchange, side.columns)
+    group, places = grouping(key_type(side.columns, names)), [side.columns.index(name) for name in names]
+    return lambda row: group(row[places[0]] if len(places) == 1 else tuple([row[place] for place in places]))
 
 
 LEFT, RIGHT = 0, 1

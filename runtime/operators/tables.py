@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from ghcm.runtime.contract import Context, Outbox, Table
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
-from ghcm.runtime.data.keys import grouping, identity_of
+from ghcm.runtime.data.key_groups import grouping
+from ghcm.runtime.data.keys import identity_of
 from ghcm.runtime.operators.task_operator import TaskOperator
 from ghcm.runtime.state.packing import pack, unpack
 from ghcm.spg.graph import Task, Unit

@@ -47,6 +47,8 @@ class Engine:
     clock (microseconds since 1970) that operators go by. `since`: the versions in which publish policies began.
     `piece`: bytes of a file that are read first, later ones are larger. `waits`: calls that find no room, or a Redis
     that refuses, wait for that to pass. `spark_wanted` is called, from any thread, when a batch call was left to Spark.
+    `parallelism`: how many instances tasks have that can be divided, in place of those of the plan; a later run may
+    have others.
     """
 
     def __init__(  # noqa: PLR0913 - the options of a run, by name
@@ -71,6 +73,7 @@ class Engine:
         kept_snapshots: int = 2,
         waits: bool = False,
         spark_wanted: Callable[[], None] = lambda: None,
+        parallelism: int | None = None,
     ) -> None:
         self._scheduler = Scheduler(tame_collector=tame_collector)
         program = compiled.plan
@@ -97,11 +100,12 @@ class Engine:
             (lambda: None) if calls is None else calls.sync,
             kept_snapshots,
             waits,
+            parallelism,
         )
         self._answers = serve
         self._responders = Responders(self.job, calls, self._watermark, spark_wanted)
         self._batches = BatchLoop(self._scheduler, self._failed, tame_collector=tame_collector)
-        for unit in _choose(program.units, units):
+        for unit in _choose(self._services.program.units, units):
             if unit.kind == "stream" and not unit.responsive:
                 self._runs[unit.name] = UnitRun(unit, self._services, self._unit_changed)
             elif serve:
@@ -171,7 +175,7 @@ class Engine:
         """
         services = self._services.upgraded(compiled, since)
         swaps = {name: swap_of(run.unit, self._services, services) for name, run in self._runs.items()}
-        units = _choose(compiled.plan.units, None)
+        units = _choose(services.program.units, None)
         for unit in units:
             services.code(unit)
         changing = [self._runs[name] for name, swap in swaps.items() if swap.changes]

@@ -20,8 +20,11 @@ from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.dead_letter import DeadLetter
 from ghcm.runtime.engine.edge import Edge, Watermark
 from ghcm.runtime.engine.host import Host, Saved, TaskState
+from ghcm.runtime.engine.inlets import Ends
+from ghcm.runtime.engine.instances import Instance
 from ghcm.runtime.engine.operator_tasklet import OperatorTasklet
 from ghcm.runtime.engine.publisher import Publisher
+from ghcm.runtime.engine.routes import Direct
 from ghcm.runtime.engine.scheduler import Scheduler
 from ghcm.runtime.engine.services import Services
 from ghcm.runtime.engine.unit_failure import unit_failure
@@ -113,12 +116,12 @@ class UnitRun:
         self.snapshots.open(self.graph)
         self._changed(self)
         self.publisher.send(self._restored.publications)
-        for name, source in self.graph.sources.items():
-            saved = self._saved(name)
+        for source in self.graph.sources.values():
+            saved = self._saved(source.instance.task)
             try:
-                source.open(saved.position, finished=saved.finished)
+                source.open(saved.positions, finished=saved.finished)
             except Exception as error:  # a connector that cannot be read fails its unit, not the slot
-                self.failed(name, error)
+                self.failed(source.instance.task, error)
                 return
 
     def _goes_on_from(self, task: Task) -> TaskState:
@@ -193,13 +196,13 @@ class UnitRun:
         if self.state is State.RUNNING and self.snapshots.ended() and not self.publisher.unsent:
             self._close(State.FINISHED)
 
-    def failed(self, name: str, error: Exception) -> None:
+    def failed(self, task: str, error: Exception) -> None:
         """A part of the unit cannot go on, so the unit ends; what is committed stays and a restart goes on from
         there.
         """
         if self.state not in (State.STARTING, State.RUNNING):
             return
-        self.error = unit_failure(self.unit, name, error, self._services.compiled.line)
+        self.error = unit_failure(self.unit, task, error, self._services.compiled.line)
         self._close(State.FAILED)
 
     def stop(self) -> None:
@@ -233,7 +236,7 @@ class UnitRun:
             "snapshots": self.snapshots.count,
             "last_commit": self.snapshots.last_commit,
             "published": self.publisher.sent,
-            "tasks": {tasklet.name: _status(tasklet) for tasklet in self.graph.all},
+            "tasks": {task: _status(tasklets) for task, tasklets in _by_task(self.graph).items()},
         }
 
     def _workers(self) -> list[Worker]:
@@ -241,14 +244,23 @@ class UnitRun:
         return [self.snapshots.saver, self._letters.worker, self.publisher.worker, *sinks]
 
 
-def _status(tasklet: AnyTasklet) -> dict[str, object]:
-    """How a tasklet stands, as JSON; its watermark where that is a time."""
-    watermark = tasklet.watermark if isinstance(tasklet, OperatorTasklet) else NEVER
+def _by_task(graph: Graph) -> dict[str, list[AnyTasklet]]:
+    """The instances of each task."""
+    tasklets: dict[str, list[AnyTasklet]] = {}
+    for each in graph.all:
+        tasklets.setdefault(each.instance.task, []).append(each)
+    return tasklets
+
+
+def _status(tasklets: Sequence[AnyTasklet]) -> dict[str, object]:
+    """How the instances of a task stand, as JSON; their watermark where that is a time."""
+    counters = [each.counters for each in tasklets]
+    watermark = min((each.watermark for each in tasklets if isinstance(each, OperatorTasklet)), default=NEVER)
     return {
-        "in": tasklet.counters.taken,
-        "out": tasklet.counters.given,
-        "dead": tasklet.counters.dead,
-        "backlog": tasklet.backlog(),
+        "in": sum(each.taken for each in counters),
+        "out": sum(each.given for each in counters),
+        "dead": sum(each.dead for each in counters),
+        "backlog": sum(each.backlog() for each in tasklets),
         "watermark": watermark if NEVER < watermark < INFINITY else None,
     }
 
@@ -272,10 +284,9 @@ class Tables:
 
     def pairs(self, unit: str, task: str, key: object, one: bool) -> list[tuple[object, object]]:
         """The pairs of a table; only that of the key where `one` is asked for, which may be null."""
-        table = self._table(unit, task)[0]
-        if one and key is None:
-            return [pair for pair in table.copy() if pair[0] is None]
-        return table.copy(key) if one else table.copy()
+        wanted = key if one else None
+        pairs = [pair for table in self._table(unit, task)[0] for pair in table.copy(wanted)]
+        return [pair for pair in pairs if pair[0] is None] if one and key is None else pairs
 
     def watermark(self, unit: str, task: str) -> int:
         """The time that a table is as of: where event time says nothing, now."""
@@ -287,16 +298,18 @@ class Tables:
         rows, as_of = self.pairs(unit, task, None, False), self.watermark(unit, task)
         return TableCopy(self.runs[unit].unit.task(task).schema, rows, as_of)
 
-    def _table(self, unit: str, task: str) -> tuple[Table, int]:
+    def _table(self, unit: str, task: str) -> tuple[list[Table], int]:
+        """The instances of a table and their watermark."""
         run = self.runs.get(unit)
         if run is None:
             raise GhcmError(f'unit "{unit}" does not run here', code="GHCM-747", hint=suggest(unit, self.runs))
         if run.error is not None:
             raise run.error
-        tasklet = run.graph.operators.get(task)
-        if tasklet is None or not isinstance(tasklet.operator, Table):
+        tasklets = [each for each in run.graph.operators.values() if each.instance.task == task]
+        tables: list[Table] = [each.operator for each in tasklets if isinstance(each.operator, Table)]
+        if not tables:
             raise GhcmError(f'unit "{unit}" has no table "{task}"', code="GHCM-747")
-        return tasklet.operator, tasklet.watermark
+        return tables, min(each.watermark for each in tasklets)
 
 
 def _drop(graph: Graph, name: str) -> None:
@@ -304,25 +317,26 @@ def _drop(graph: Graph, name: str) -> None:
     tasklet = graph.operators.pop(name)
     tasklet.close()
     for producer in graph.producers:
-        producer.outbox.edges = [edge for edge in producer.outbox.edges if edge not in tasklet.edges]
+        routes = producer.outbox.routes
+        producer.outbox.routes = [each for each in routes if not any(edge in tasklet.edges for edge in each.edges)]
 
 
 def _add(graph: Graph, task: Task, operator: Operator, host: Host) -> bool:
     """Put a policy behind the task that it reads; whether that task had ended, so that nothing will come."""
     [input_] = task.inputs
-    producer = graph.sources.get(input_.producer) or graph.operators[input_.producer]
-    edge = Edge()
-    tasklet = OperatorTasklet(task.id, operator, [edge], [], host)
-    edge.wake_receiver = partial(host.scheduler.wake, tasklet)
-    edge.wake_sender = partial(host.scheduler.wake, producer)
+    producers = [each for each in graph.producers_of(input_.producer) if not each.ended]
+    edges = [Edge() for _ in producers]
+    tasklet = OperatorTasklet(Instance(task.id), operator, Ends(edges, [0] * len(edges)), host)
     graph.operators[task.id] = tasklet
-    if producer.ended:
+    for producer, edge in zip(producers, edges, strict=True):
+        edge.wake_receiver = partial(host.scheduler.wake, tasklet)
+        edge.wake_sender = partial(host.scheduler.wake, producer)
+        producer.outbox.routes.append(Direct(edge))
+        if isinstance(producer, OperatorTasklet) and producer.watermark > NEVER:
+            edge.offer(Watermark(producer.watermark))  # what closed before it began is not for it to wait for
+    if not producers:
         tasklet.close()
-        return True
-    producer.outbox.edges.append(edge)
-    if isinstance(producer, OperatorTasklet) and producer.watermark > NEVER:
-        edge.offer(Watermark(producer.watermark))  # what closed before it began is not for it to wait for
-    return False
+    return not producers
 
 
 @dataclass(frozen=True, slots=True)

@@ -337,11 +337,12 @@ class SnapshotCoordinator:
         self.saver.submit(save, lambda _: self._step(_Event.WRITTEN), lambda error: self._failed("@snapshots", error))
 
     def _snapshot(self, cut: _Cut) -> Snapshot:
-        tasks = {
-            name: TaskState(saved.state, saved.position, saved.finished, self.services.began(self._unit.name, name))
-            for name, saved in cut.saved.items()
-            if name not in self._graph.sinks
-        }
+        saved: dict[str, list[Saved]] = {}
+        for tasklet in self._graph.all:
+            if tasklet.name not in self._graph.sinks and tasklet.name in cut.saved:
+                saved.setdefault(tasklet.instance.task, []).append(cut.saved[tasklet.name])
+        began = self.services.began
+        tasks = {task: TaskState.of(each, began(self._unit.name, task)) for task, each in saved.items()}
         publications = (*self._publisher.unsent, *cut.documents)
         counts = {"dead": self._letters.count}
         return Snapshot(cut.number, tasks, dict(cut.versions), dict(self._latest), publications, counts)

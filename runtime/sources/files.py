@@ -7,12 +7,12 @@ still to come has to be whole when it appears under a name that the path means: 
 hidden, and renamed. What is appended to it later is not read.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Event
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from ghcm.formats.files import UNREADABLE, find_files, nothing_to_read, unreadable
 from ghcm.runtime.data.batch import Batch
@@ -31,8 +31,9 @@ _START: _Position = (0, 0, None)
 
 
 class FilesSource:
-    """Lines of files. The position: the files that are left, and bytes (decompressed) and lines used of the first; None
-    while a store is asked which there are.
+    """Lines of files. The position: the files that are left, and by the names of those that were begun the bytes
+    (decompressed) and lines used of them; None while a store is asked which there are. Where each file is a partition,
+    instances read some of them each.
     """
 
     replayable = True
@@ -44,21 +45,34 @@ class FilesSource:
         self._partition = partition
         self._base = base
         self._piece = piece
+        self._share = (0, 1)
         self._left: list[str] | None = None
-        self._at: _Position = _START
+        self._begun: dict[str, _Position] = {}
         self._mailbox = Mailbox[Decoded | list[str]](_PREFETCHED)
+
+    def divide(self, number: int, of: int) -> None:
+        """As `Divisible.divide`."""
+        self._share = number, of
+
+    def together(self, positions: Sequence[object]) -> object:
+        """As `Divisible.together`. `unfound` are the shares of those that did not know their files yet."""
+        known = [cast("Mapping[str, Any]", each) for each in positions if each is not None]
+        return {
+            "files": sorted(file for each in known for file in each["files"]),
+            "begun": {file: at for each in known for file, at in each["begun"].items()},
+            "unfound": [(number, len(positions)) for number, each in enumerate(positions) if each is None],
+        }
 
     def open(self, position: object, wake: Callable[[], None]) -> None:
         """Find the files, or go on where the position says. GhcmError if there are none."""
-        if isinstance(position, Mapping):
-            known = cast("Mapping[str, object]", position)
-            self._left = list(cast("list[str]", known["files"]))
-            self._at = cast("int", known["offset"]), cast("int", known["number"]), known["header"]
-        elif scheme_of(self._connector.path) is None:
-            self._left = self._found()
+        known = cast("Mapping[str, Any]", position or {"files": [], "begun": {}, "unfound": [(0, 1)]})
+        self._begun = {file: (offset, number, header) for file, (offset, number, header) in known["begun"].items()}
+        files, unfound = cast("list[str]", known["files"]), cast("list[tuple[int, int]]", known.get("unfound", []))
+        if not unfound or scheme_of(self._connector.path) is None:
+            self._left = self._mine(files, unfound)
         if self._left != []:
-            left = None if self._left is None else list(self._left)
-            self._mailbox.feed("ghcm-files", partial(self._read, left, self._at), wake)
+            left = partial(self._mine, files, unfound) if self._left is None else None
+            self._mailbox.feed("ghcm-files", partial(self._read, list(self._left or ()), left, dict(self._begun)), wake)
 
     def partitions(self) -> frozenset[str]:
         """A name for each file that has not been read to its end, or one for all of them."""
@@ -71,9 +85,10 @@ class FilesSource:
                 return Batch.from_rows(self._schema, (), partition=self._partition)  # so that the position is kept
             for letter in piece.letters:
                 letters(*letter)
-            self._at = piece.offset, piece.number, piece.header
+            self._begun[piece.file] = piece.offset, piece.number, piece.header
             if piece.last:
-                self._left, self._at = (self._left or [])[1:], _START
+                self._left = (self._left or [])[1:]
+                del self._begun[piece.file]
             if piece.batch is not None:
                 return piece.batch
         return None
@@ -85,8 +100,7 @@ class FilesSource:
     def position(self) -> object:
         if self._left is None:
             return None
-        offset, number, header = self._at
-        return {"files": self._left, "offset": offset, "number": number, "header": header}
+        return {"files": self._left, "begun": {file: at for file, at in self._begun.items() if file in self._left}}
 
     def close(self) -> None:
         self._mailbox.close()
@@ -94,25 +108,31 @@ class FilesSource:
     def _partition_of(self, file: str) -> str:
         return self._partition if self._connector.clock == "continues" else f"{self._partition}:{file}"
 
+    def _mine(self, files: Sequence[str], unfound: Sequence[tuple[int, int]]) -> list[str]:
+        """The part of this instance of some files and of shares of all that are there."""
+        found = self._found() if unfound else []
+        left = sorted([*files, *(file for number, of in unfound for file in found[number::of])])
+        number, of = self._share
+        return left[number::of]
+
     def _found(self) -> list[str]:
         found = find_files(self._connector.path, self._base)
         if not found:
             raise nothing_to_read(self._connector.path, self._base)
         return found
 
-    def _read(self, files: list[str] | None, begin: _Position) -> None:
+    def _read(self, files: list[str], find: Callable[[], list[str]] | None, begun: Mapping[str, _Position]) -> None:
         """The thread: leave what is decoded in the mailbox, and first the files where they are still to be found."""
-        if files is None and not self._mailbox.put(files := self._found()):
+        if find is not None and not self._mailbox.put(files := find()):
             return
-        for file in files or ():
+        for file in files:
             try:
-                partition = self._partition_of(file)
+                partition, begin = self._partition_of(file), begun.get(file, _START)
                 for piece in decoded(self._connector, self._schema, self._base, file, partition, begin, self._piece):
                     if not self._mailbox.put(piece):
                         return
             except UNREADABLE as error:
                 raise unreadable(file, error) from error
-            begin = _START
 
 
 @dataclass(frozen=True, slots=True)

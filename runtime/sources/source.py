@@ -4,10 +4,10 @@ A source reads and decodes; when and how much is the tasklet's decision.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Condition, Thread
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.formats.chunks import Letters
@@ -54,6 +54,19 @@ class Source(Protocol):
 
     def close(self) -> None:
         """Give back threads, files and connections."""
+        ...
+
+
+@runtime_checkable
+class Divisible(Protocol):
+    """What a source also offers of which several instances read, each some of its partitions."""
+
+    def divide(self, number: int, of: int) -> None:
+        """Be instance `number` of so many; called before `open`."""
+        ...
+
+    def together(self, positions: Sequence[object]) -> object:
+        """The position of a source that read alone what several have read; each finds its own part in it."""
         ...
 
 

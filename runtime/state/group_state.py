@@ -6,16 +6,18 @@ whoever reads it merges them. When groups are due is the operator's business, an
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, cast
 
 import polars as pl
 
 from ghcm.runtime.contract import INFINITY, NEVER, Context
 from ghcm.runtime.data.columns import in_columns, series, values
-from ghcm.runtime.data.keys import grouping, identity_of, value_of
+from ghcm.runtime.data.key_groups import grouping, groups_of
+from ghcm.runtime.data.keys import identity_of, value_of
 from ghcm.runtime.native.code import GroupCode
-from ghcm.runtime.state.packing import key_groups, unpack_groups
+from ghcm.runtime.state.packing import key_groups, unpack
+from ghcm.runtime.state.runs import GroupsOf, Run, RunState, runs_of
 from ghcm.spg.graph import Task
 from ghcm.types import Collection, Null, Shape, Type
 
@@ -54,11 +56,14 @@ _FRAMES, _SMALL = 64, 8
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Groups, and the ends of the windows of theirs that close first and last (0 without windows)."""
+    """Groups, and the ends of the windows of theirs that close first and last (0 without windows). `run`: as which a
+    snapshot has them.
+    """
 
     frame: pl.DataFrame
     first: int
     last: int
+    run: Run | None = None
 
 
 class GroupFrames:
@@ -99,10 +104,22 @@ class GroupFrames:
         if self._rows > self._limit:
             self._limit = self._unmerged + 2 * sum(each.height for each in self.whole())
 
-    def restore(self, frame: pl.DataFrame) -> None:
-        """Take groups that `held` gave before, of all frames in one."""
+    def save(self, groups: GroupsOf) -> list[Run]:
+        """All groups as runs: those of the last time that are still there, and one of what has come since."""
+        fresh = [part.frame for part in self._parts if part.run is None and part.frame is not self._slid]
+        if len(fresh) > 1:
+            kept = [part for part in self._parts if part.run is not None or part.frame is self._slid]
+            self._keep([*kept, _part(pl.concat(fresh))])
+            self._repeats = True
+        self._parts = [part if part.run else replace(part, run=Run(part.frame, groups)) for part in self._parts]
+        return [part.run for part in self._parts if part.run is not None]
+
+    def restore(self, run: Run) -> None:
+        """Take the groups of a run that `save` gave before."""
         self._repeats = True
-        self.add(frame)
+        if run.frame.height:
+            self._keep([*self._parts, replace(_part(run.frame), run=run)])
+            self._limit = self._unmerged + 2 * self._rows
 
     def take(self, until: int) -> list[pl.DataFrame]:
         """Give out the groups whose windows end by then: one frame with a row for each, or several where they could
@@ -305,10 +322,15 @@ class GroupState:
         return [kept | self.both(self.together(self.frames.of(self._named([key]))), kept)]
 
     def save(self) -> Mapping[int, bytes]:
-        """All groups, as `Operator.save`."""
+        """All groups, as `Operator.save`: single states as they are, and runs of frames."""
         keyed, group_of = self._layout.key is not None, grouping(self._layout.key_type, self._context.groups)
-        held = self.frames.held() if self.frames is not None else ()
-        return key_groups(self._entries(), lambda entry: group_of(entry[1]) if keyed else 0, held, change=True)
+        single = key_groups(self._entries(), lambda entry: group_of(entry[1]) if keyed else 0, change=True)
+        return RunState(single, self.frames.save(self._groups_of) if self.frames is not None else ())
+
+    def _groups_of(self, frame: pl.DataFrame) -> pl.Series:
+        if self._layout.key is None:
+            return pl.repeat(0, frame.height, dtype=pl.UInt8, eager=True)
+        return groups_of(frame["key"], self._layout.key_type, self._context.groups)
 
     def _entries(self) -> Iterator[tuple[object, ...]]:
         for window, states in self.windows.items():
@@ -318,9 +340,8 @@ class GroupState:
     def restore(self, state: Mapping[int, bytes]) -> None:
         """As `Operator.restore`."""
         for data in state.values():
-            entries, frame = unpack_groups(data)
-            for window, key, kept in entries:
-                self.of(cast("WindowTimes", window))[self.identity(key) if self.identity is not None else key] = kept
-            if frame is not None:
-                assert self.frames is not None
-                self.frames.restore(frame)
+            for window, key, kept in unpack(data):
+                self.of(window)[self.identity(key) if self.identity is not None else key] = kept
+        for run in runs_of(state):
+            assert self.frames is not None, "what has made frames takes them back"
+            self.frames.restore(run.put_back(self._groups_of))

@@ -101,10 +101,23 @@ def results(bundle: Bundle, connections: Connections, state: Path) -> dict[str, 
 
 
 def start(
-    bundle: Bundle, base: Path, run: str, connections: Connections, form: Form, commit_s: float, piece: int
+    bundle: Bundle,
+    base: Path,
+    run: str,
+    connections: Connections,
+    form: Form,
+    commit_s: float,
+    piece: int,
+    parallelism: int = 1,
 ) -> Engine:
     return Engine(
-        bundle, connections=connections, state=base / run / "state", form=form, commit_s=commit_s, piece=piece
+        bundle,
+        connections=connections,
+        state=base / run / "state",
+        form=form,
+        commit_s=commit_s,
+        piece=piece,
+        parallelism=parallelism,
     )
 
 
@@ -137,17 +150,18 @@ def straight(bundle: Bundle) -> dict[str, Counter[str]]:
 def test_a_run_that_is_cut_and_restored_gives_what_a_straight_one_gives(
     bundle: Bundle, straight: dict[str, Counter[str]], form: Form, seed: int
 ) -> None:
+    """Each part of it with another number of instances."""
     chance = random.Random(seed)
     size = chance.choice([500, 5000, 20_000])
     run = f"{form}-{seed}"
     base, connections = places(bundle, run)
     for _ in range(6):
-        running = start(bundle, base, run, connections, form, 0.002, size)
+        running = start(bundle, base, run, connections, form, 0.002, size, chance.choice((1, 2, 3)))
         running.start()
         running.wait(timeout=chance.uniform(0, 0.15))
         running.close()
         running.check()
-    start(bundle, base, run, connections, form, 1.0, size).run()
+    start(bundle, base, run, connections, form, 1.0, size, chance.choice((1, 3))).run()
     found = results(bundle, connections, base / run / "state")
     for name, rows in straight.items():
         assert found[name] == rows, name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import math
 from collections import Counter
 
@@ -9,20 +10,53 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ghcm.runtime.data.keys import identity_of, key_group, value_of
+from ghcm.runtime.data.columns import series
+from ghcm.runtime.data.key_groups import groups_of, key_group
+from ghcm.runtime.data.keys import identity_of, value_of
 from ghcm.runtime.native.order import order_of
 from ghcm.spg.reference.order import order_key
-from ghcm.types import Float, Int, List, Nullable, String, Type, tuple_of
+from ghcm.types import (
+    INT_MAX,
+    Bool,
+    Bytes,
+    Decimal,
+    Float,
+    Int,
+    Int32,
+    List,
+    Nullable,
+    String,
+    Timestamp,
+    Type,
+    tuple_of,
+)
 from tests.conformance.compare import same_value
 from tests.laws.spg_values import types, values_of
 
 
 @pytest.mark.parametrize(
     ("key", "type_", "group"),
-    [("the", String(), 44), (7, Int(), 2), (None, Nullable(Int()), 79), ((1, "a"), tuple_of(Int(), String()), 83)],
+    [
+        ("the", String(), 83),
+        ("", String(), 0),
+        ("größer", Nullable(String()), 46),
+        (b"the", Bytes(), 83),
+        (7, Int(), 102),
+        (7, Int32(), 102),
+        (-1, Int(), 11),
+        (INT_MAX, Timestamp(), 55),
+        (True, Bool(), 112),
+        (0.5, Float(), 111),
+        (math.nan, Float(), 92),
+        (None, Nullable(Int()), 42),
+        (decimal.Decimal("1.50"), Decimal(9, 2), 9),
+        ((1, "a"), tuple_of(Int(), String()), 11),
+        ([1, 2], List(Int()), 91),
+    ],
 )
 def test_a_group_never_changes(key: object, type_: Type, group: int) -> None:
     assert key_group(key, type_) == group
+    assert groups_of(series("key", [key], type_), type_).to_list() == [group]
 
 
 def test_values_that_are_equal_are_the_same_key() -> None:
@@ -52,6 +86,11 @@ def test_identity_and_order_agree_with_the_reference(data: st.DataObject) -> Non
     assert same_value(left if back is None else back(one), left, type_)
     if mine == other:
         assert key_group(left, type_) == key_group(right, type_)
+    rows, columns = (
+        [key_group(each, type_) for each in (left, right)],
+        groups_of(series("", [left, right], type_), type_),
+    )
+    assert columns.to_list() == rows
 
 
 def test_lists_can_be_keys() -> None:

@@ -79,7 +79,7 @@ def test_what_comes_out_is_what_went_in_by_partition_and_in_order(sent: list[tup
 
 
 def test_event_time_is_that_of_the_slowest_input() -> None:
-    inputs = Inputs(2)
+    inputs = Inputs([False, False])
     inputs.advance(0, 10)
     assert inputs.watermark == NEVER
     inputs.advance(1, 7)
@@ -92,7 +92,7 @@ def test_event_time_is_that_of_the_slowest_input() -> None:
 
 
 def test_open_partitions_are_known_when_every_input_has_said_them() -> None:
-    inputs = Inputs(2)
+    inputs = Inputs([False, False])
     inputs.open[0] = frozenset({"a"})
     before = inputs.partitions
     assert before is None
@@ -235,7 +235,8 @@ def test_cancelled_timers_are_forgotten_though_one_before_them_is_not_due() -> N
 
 
 def snapshot(number: int) -> Snapshot:
-    tasks = {"a": TaskState({0: b"x" * number, 127: b""}), "s": TaskState(position={"offset": number}, finished=True)}
+    first, second = {0: b"x" * number, 127: b""}, {0: b"y"}
+    tasks = {"a": TaskState((first, second)), "s": TaskState((), ({"offset": number}, None), finished=True)}
     return Snapshot(number, tasks, {"to": "v1"}, {"sink": "v1"}, ({"id": "1"},), {"dead": 2})
 
 
@@ -261,7 +262,7 @@ def test_a_snapshot_of_another_version_is_refused(tmp_path: Path) -> None:
     store = SnapshotStore(tmp_path)
     store.write(snapshot(1))
     manifest = next(tmp_path.glob("*/manifest.json"))
-    manifest.write_text(manifest.read_text().replace('"format": 2', '"format": 1'))
-    with pytest.raises(GhcmError, match="has format 1, this GHCM reads format 2") as caught:
+    manifest.write_text(manifest.read_text().replace('"format": 3', '"format": 2'))
+    with pytest.raises(GhcmError, match="has format 2, this GHCM reads format 3") as caught:
         store.latest()
     assert caught.value.code == "GHCM-756"

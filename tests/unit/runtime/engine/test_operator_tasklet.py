@@ -9,7 +9,10 @@ from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.dead_letter import DeadLetter
 from ghcm.runtime.engine.edge import Edge, End, Watermark
 from ghcm.runtime.engine.host import Saved
+from ghcm.runtime.engine.inlets import Ends
+from ghcm.runtime.engine.instances import Instance
 from ghcm.runtime.engine.operator_tasklet import OperatorTasklet
+from ghcm.runtime.engine.routes import Direct
 from ghcm.runtime.engine.scheduler import Progress, Scheduler
 from ghcm.types import Field, Int, Struct
 
@@ -37,7 +40,7 @@ class Host:
     def finished(self, name: str, saved: Saved) -> None:
         self.ended.append(name)
 
-    def failed(self, name: str, error: Exception) -> None:
+    def failed(self, task: str, error: Exception) -> None:
         raise error
 
     def mark_dirty(self) -> None: ...
@@ -56,7 +59,7 @@ def given(edge: Edge) -> list[object]:
 def test_a_step_that_lasts_too_long_goes_on_in_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ghcm.runtime.engine.scheduler._LONG_STEP_S", 0.0)
     taken, gave, host = Edge(), Edge(), Host()
-    tasklet = OperatorTasklet("thrice", Thrice(), [taken], [gave], host)
+    tasklet = OperatorTasklet(Instance("thrice"), Thrice(), Ends([taken], [0], [Direct(gave)]), host)
     for item in (batch(1), Watermark(5), batch(2), End()):
         taken.offer(item)
     steps: list[tuple[Progress, list[object]]] = []
@@ -69,7 +72,7 @@ def test_a_step_that_lasts_too_long_goes_on_in_the_next(monkeypatch: pytest.Monk
 def test_a_step_that_is_refused_for_want_of_room_waits_to_be_woken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ghcm.runtime.engine.scheduler._LONG_STEP_S", 0.0)
     taken, gave = Edge(), Edge(rows=1)
-    tasklet = OperatorTasklet("thrice", Thrice(), [taken], [gave], Host())
+    tasklet = OperatorTasklet(Instance("thrice"), Thrice(), Ends([taken], [0], [Direct(gave)]), Host())
     taken.offer(batch(1))
     assert tasklet.step() is Progress.WORKED
     assert tasklet.step() is Progress.WAITING

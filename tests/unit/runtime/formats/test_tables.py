@@ -44,7 +44,7 @@ def _comparable(row: Row) -> list[object]:
 def test_reading_goes_on_behind_the_rows_that_were_used(form: str, tmp_path: Path) -> None:
     write(plain_table(1000), tmp_path / "f", form)
     whole, _ = drain(source(form, PLAIN, tmp_path))
-    position = {"files": ["f"], "offset": 450, "number": 450, "header": None}
+    position = {"files": ["f"], "begun": {"f": [450, 450, None]}}
     rest, _ = drain(source(form, PLAIN, tmp_path), position)
     assert list(map(_comparable, rest)) == list(map(_comparable, whole[450:]))
 

@@ -114,8 +114,7 @@ def drive(
         assert all(0 <= group < 128 for group in state)
         _add(counts, operator)
         operator = make()
-        for group, data in state.items():
-            operator.restore({group: data})
+        operator.restore(state)
 
     left = [len(items) for items in inputs]
     partitions = frozenset(item.partition for items in inputs for item in items if isinstance(item, Batch))

@@ -87,8 +87,7 @@ def test_a_table_can_be_read_between_commits_and_after_a_restore() -> None:
     sums, box = operator(), Box(Refusal.NEVER)
     take(sums, box, ("a", 1), ("b", 2), ("a", 4), (None, 1))
     again = operator()
-    for group, data in sums.save().items():
-        again.restore({group: data})
+    again.restore(sums.save())
     for table in (sums, again):
         assert isinstance(table, Table)
         assert sorted(table.copy(), key=str) == [("a", 5), ("b", 2), (None, 1)]

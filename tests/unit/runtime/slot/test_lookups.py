@@ -18,7 +18,10 @@ from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.dead_letter import DeadLetter
 from ghcm.runtime.engine.edge import Barrier, Edge, End, Item
 from ghcm.runtime.engine.host import Saved
+from ghcm.runtime.engine.inlets import Ends
+from ghcm.runtime.engine.instances import Instance
 from ghcm.runtime.engine.operator_tasklet import OperatorTasklet
+from ghcm.runtime.engine.routes import Direct
 from ghcm.runtime.engine.scheduler import Progress, Scheduler
 from ghcm.runtime.operators import build
 from ghcm.runtime.sinks.sink import read
@@ -95,8 +98,7 @@ def test_records_see_what_a_table_holds_when_they_come(form: Form) -> None:
     table(("a", 11))
     state = operator.save()
     operator = build(task, unit, code, Context(form=form))
-    for group, data in state.items():
-        operator.restore({group: data})
+    operator.restore(state)
     flow(("a", 5))
     table(("a", 100))
     flow(("a", 6))
@@ -137,7 +139,7 @@ class Unit:
     def finished(self, name: str, saved: Saved) -> None:
         pass
 
-    def failed(self, name: str, error: Exception) -> None:
+    def failed(self, task: str, error: Exception) -> None:
         raise error
 
     def mark_dirty(self) -> None:
@@ -155,7 +157,12 @@ def test_a_stream_that_waits_holds_no_snapshot_up() -> None:
     flows, hosts = (unit.task(edge.producer).schema for edge in task.inputs)
     host = Unit()
     left, right, out = Edge(), Edge(), Edge()
-    tasklet = OperatorTasklet("seen", build(task, unit, code, Context(form="rows")), [left, right], [out], host)
+    tasklet = OperatorTasklet(
+        Instance("seen"),
+        build(task, unit, code, Context(form="rows")),
+        Ends([left, right], [0, 1], [Direct(out)]),
+        host,
+    )
 
     def steps() -> None:
         while tasklet.step() is Progress.WORKED:
@@ -178,9 +185,8 @@ def test_a_stream_that_waits_holds_no_snapshot_up() -> None:
     assert rows_in(out) == [(("a", 1), ("a", 7)), (("a", 2), ("a", 7))]
 
     again, left, right, out = build(task, unit, code, Context(form="rows")), Edge(), Edge(), Edge()
-    for group, data in saved.state.items():
-        again.restore({group: data})
-    tasklet = OperatorTasklet("seen", again, [left, right], [out], host)
+    again.restore(saved.state)
+    tasklet = OperatorTasklet(Instance("seen"), again, Ends([left, right], [0, 1], [Direct(out)]), host)
     right.offer(Batch.from_rows(hosts, [("a", 7)]))
     right.offer(End())
     left.offer(Batch.from_rows(flows, [("a", 2)]))
