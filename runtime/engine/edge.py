@@ -48,12 +48,14 @@ class Edge:
     """A queue bounded by records and bytes; a batch larger than the bounds is taken when the queue holds no other.
 
     `wake_receiver` is called when an item arrives in an empty queue, `wake_sender` when a full one has room again (it
-    has room when half of what fills it has left).
+    has room when half of what fills it has left). `shared`: another input of its receiver has its records from where
+    this one has them, too, so that what waits here for that one to end may be what it waits for.
     """
 
-    def __init__(self, rows: int = 131_072, size: int = 16 << 20) -> None:
+    def __init__(self, rows: int = 131_072, size: int = 16 << 20, *, shared: bool = False) -> None:
         self.wake_receiver: Callable[[], None] = _nothing
         self.wake_sender: Callable[[], None] = _nothing
+        self.shared = shared
         self._limits = (rows, size)
         self._items: deque[Item] = deque()
         self.rows = 0
@@ -68,8 +70,16 @@ class Edge:
     def has_room(self) -> bool:
         """Whether a batch would be taken now; if not, the sender is woken once there is room."""
         room = self.rows < self._limits[0] and self._size < self._limits[1]
-        self._refused |= not room
+        if not room and not self._refused:
+            self._refused = True
+            if self.shared:
+                self.wake_receiver()
         return room
+
+    @property
+    def stuck(self) -> bool:
+        """Whether a sender waits for room."""
+        return self._refused
 
     def offer(self, item: Item) -> bool:
         """Take the item, or refuse a batch when full."""

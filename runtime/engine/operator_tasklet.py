@@ -117,8 +117,13 @@ class OperatorTasklet(UnitTasklet):
         return True
 
     def _held(self, place: int) -> bool:
-        """Whether the operator wants an input to wait, which it cannot while another waits for its barrier."""
-        return self._gate is not None and not self._inlets.aligning and self._gate.holds(self._ordinals[place])
+        """Whether the operator wants an input to wait, which it cannot while another waits for its barrier, or while
+        this one stops what the other comes from.
+        """
+        if self._gate is None or self._inlets.aligning or not self._gate.holds(self._ordinals[place]):
+            return False
+        edge = self.edges[place]
+        return not (edge.shared and edge.stuck)
 
     def _handle(self, place: int, item: Item) -> None:
         match item:

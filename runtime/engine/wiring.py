@@ -130,14 +130,17 @@ def _opening(task: Task, running: Running, graph: Graph) -> Callable[[], SinkWri
 def _edges(unit: Unit) -> dict[Instance, Ends]:
     """All edges of a unit, by the instances at their ends."""
     ends = {instance: Ends() for task in unit.tasks for instance in instances(task)}
+    above: dict[str, set[str]] = {}
     for task in unit.tasks:
-        before = 0
+        before, origins = 0, [{each.producer, *above[each.producer]} for each in task.inputs]
+        above[task.id] = set[str]().union(*origins)
         for ordinal, input_ in enumerate(task.inputs):
+            shared = any(origins[ordinal] & other for at, other in enumerate(origins) if at != ordinal)
             producer = unit.task(input_.producer)
             for sender in instances(producer):
                 edges: list[Edge] = []
                 for number in _receivers(task, input_.exchange, sender, before):
-                    edge = Edge()
+                    edge = Edge(shared=shared)
                     edges.append(edge)
                     receiver = ends[Instance(task.id, number, task.parallelism)]
                     receiver.edges.append(edge)

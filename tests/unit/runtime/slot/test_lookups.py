@@ -66,6 +66,26 @@ def test_a_stream_waits_until_the_list_is_complete(tmp_path: Path) -> None:
     assert found == [("owner of h0", 1), ("nobody", 1), ("owner of h19999", 1)]
 
 
+SHARED = """program shared
+sink out = files("out")
+stream u {
+  rows = generate(rows = 400000, step = 1ms).event_time(r => r.time, disorder = 0s).window(tumbling(10s))
+  highest = rows.map_to_pair(r => (r.window, r.number)).reduce_by_key((a, b) => max(a, b))
+  joined = rows.join(highest, on = (r, h) => r.window == h.key and r.number == h.value)
+  joined.map(j => { n: j.left.number }).to(out)
+}
+"""
+
+
+def test_more_than_an_edge_holds_waits_for_a_table_of_the_same_records(tmp_path: Path) -> None:
+    program = tmp_path / "shared.istream"
+    program.write_text(SHARED)
+    bundle = Bundle.open(build_bundle(program, tmp_path / "shared.ghcm"))
+    connections = connected(tmp_path)
+    Engine(bundle, connections=connections, state=tmp_path / "state").run()
+    assert list(read(bundle.plan.sink("out"), connections)) == [(10_000 * n + 9_999,) for n in range(40)]
+
+
 GROWING = """program growing
 record Flow { src: string, bytes: int }
 sink out = files("out")
