@@ -29,7 +29,7 @@ from ghcm.errors import GhcmError
 from ghcm.expr import Call, Expr, ForEach, Get, If, Lambda, Let, Literal, MakeList, MakeStruct, Param, Try, Var, walk
 from ghcm.functions import FAMILIES, comparable
 from ghcm.spg.graph import Program, Unit
-from ghcm.types import Collection, Float, List, Null, Struct, Type, is_nullable, strip
+from ghcm.types import Collection, Float, List, Null, Struct, Type, as_nullable, is_nullable, strip
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +111,10 @@ class Emitter:
                 return self.bindings[name].part(field)
             case Get(of=of, field=field):
                 return part_of(self.emit(of), field)
+            case Call(function="is_null" | "is_not_null", arguments=(Var() | Get() as of,)) if part := _always_there(
+                of
+            ):
+                return EMITTED[expr.function](self, replace(expr, arguments=(part,)))
             case Call():
                 return EMITTED[expr.function](self, expr)
             case If(condition=condition, then=then, otherwise=otherwise):
@@ -155,6 +159,17 @@ class Emitter:
 def _is(expr: Expr, type_: Type) -> bool:
     """Whether an expression is of a type as Spark knows it."""
     return ddl(expr.type) == ddl(type_) and not isinstance(expr.type, Null)
+
+
+def _always_there(of: Var | Get) -> Get | None:
+    """A part of a record that is null only where that is: Spark then need not carry the others."""
+    struct = strip(of.type)
+    if not isinstance(struct, Struct) or not is_nullable(of.type):
+        return None
+    for field in struct.fields:
+        if not is_nullable(field.type) and not isinstance(field.type, Struct):
+            return Get(of, field.name, as_nullable(field.type))
+    return None
 
 
 _EACH = {"map": "transform", "filter": "filter", "any": "exists", "all": "forall"}

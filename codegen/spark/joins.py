@@ -1,16 +1,16 @@
-"""What joins become: one join of two data frames of whole records, then the columns of the result."""
+"""What joins become: one join of two data frames, then the columns of the result."""
 
 from dataclasses import replace
 
-from ghcm.codegen.spark.expressions import Scope, value_binding
-from ghcm.codegen.spark.library.sql import bare, named
-from ghcm.codegen.spark.sql import Checked, col, make_struct, part_of
+from ghcm.codegen.spark.expressions import Binding, Scope, value_binding
+from ghcm.codegen.spark.library.sql import bare, named, text
+from ghcm.codegen.spark.sql import Checked, col, make_struct
 from ghcm.codegen.spark.text import quote, sql_text
 from ghcm.spg.graph import Task
 from ghcm.spg.joining import JoinKind, joined_element, joined_pair
 from ghcm.spg.ops import Join
 from ghcm.spg.traits import TIME
-from ghcm.types import Struct, strip
+from ghcm.types import Collection, Struct, strip
 
 
 def join_body(scope: Scope, task: Task, op: Join) -> list[str]:
@@ -27,12 +27,13 @@ def join_body(scope: Scope, task: Task, op: Join) -> list[str]:
         keep = "" if index and op.kind.left_alone and not op.by_time else replace(scope, keep=kept).keeping()
         texts = ", ".join(sql_text(each.value) for each in values)
         sides.append(f"Side({name}, [{texts}], {scope.element(side.element)}{keep})")
-    call = f"joined(job, {', '.join(sides)}, {quote(op.kind.value)}{_within(op)}{_belong(scope, op)})"
+    options = f"{_within(op)}{_residual(scope, op)}"
+    call = f"joined(job, {', '.join(sides)}, {quote(op.kind.value)}{options}"
     if not op.by_key or op.kind.left_alone:
-        return [*lines, f"return {call}"]
+        return [*lines, f"return {call})"]
     gives = task.collection.element
     assert isinstance(gives, Struct)
-    return [*lines, f"rows = {call}", f"return {scope.select(_pair(op.kind, gives))}"]
+    return [*lines, f"rows = {call}, whole=False)", f"return {scope.select(_pair(op.kind, gives))}"]
 
 
 def _within(op: Join) -> str:
@@ -40,18 +41,37 @@ def _within(op: Join) -> str:
     return f"{within}, asof=True" if op.asof else within
 
 
-def _belong(scope: Scope, op: Join) -> str:
-    """The arguments for the residual condition, and for the pairs of records for which it fails."""
+def _residual(scope: Scope, op: Join) -> str:
+    """The argument for the residual condition, and for the pairs of records for which it fails."""
     if op.residual is None:
         return ""
-    condition = scope.emitter.body(op.residual, value_binding(col("left")), value_binding(col("right")))
-    belong = f", belong={sql_text(bare(condition.value))}"
+    absent = {"left": op.kind.keeps_right, "right": op.kind.keeps_left}
+    left, right = (
+        _record(name, side, whole=absent[name] and not op.by_key)
+        for name, side in zip(("left", "right"), scope.sides, strict=True)
+    )
+    condition = scope.emitter.body(op.residual, left, right)
+    belong = sql_text(bare(condition.value))
     if condition.error is None:
-        return belong
+        return f", residual=Residual({belong})"
     type_ = _pair_type(scope, op)
-    columns = _pair(JoinKind.INNER, type_) if op.by_key else {"left": col("left"), "right": col("right")}
+    columns = _pair(JoinKind.INNER, type_) if op.by_key else {"left": left.whole, "right": right.whole}
     pair = ", ".join(sql_text(named(value.value, name)) for name, value in columns.items())
-    return f"{belong}, error={sql_text(condition.error)}, pair=[{pair}], step={scope.step(type_)}"
+    return f", residual=Residual({belong}, {sql_text(condition.error)}, [{pair}], {scope.step(type_)})"
+
+
+def _record(name: str, side: Collection, *, whole: bool) -> Binding:
+    """A record of one side: a column for each field, or one for the `whole` of it."""
+    if not isinstance(side.element, Struct):
+        return value_binding(_field(name, "value"))
+    if whole:
+        return value_binding(col(name))
+    parts = (f"{text(each)}, {_field(name, each)}" for each in side.element.names)
+    return Binding(Checked(f"named_struct({', '.join(parts)})"), lambda field: _field(name, field))
+
+
+def _field(side: str, name: str) -> Checked:
+    return col(f"{side}.{name}")
 
 
 def _pair_type(scope: Scope, op: Join) -> Struct:
@@ -68,15 +88,15 @@ def _pair_type(scope: Scope, op: Join) -> Struct:
 
 
 def _pair(kind: JoinKind, gives: Struct) -> dict[str, Checked]:
-    """Key, value and window of the columns `left` and `right`, which are pairs."""
+    """Key, value and window of the columns of two pairs."""
     held = strip(gives.fields[gives.index("value")].type)
     assert isinstance(held, Struct)
-    value = make_struct(held, (part_of(col(side), "value") for side in ("left", "right")))
+    value = make_struct(held, (_field(side, "value") for side in ("left", "right")), exact=True)
     columns = {"key": _of_either("key", kind), "value": value}
     return columns | {"window": _of_either("window", kind)} if "window" in gives.names else columns
 
 
 def _of_either(name: str, kind: JoinKind) -> Checked:
     """What both sides have in common, of the one that is there."""
-    left, right = (part_of(col(side), name) for side in ("left", "right"))
+    left, right = (_field(side, name) for side in ("left", "right"))
     return Checked(f"coalesce({left}, {right})") if kind.keeps_right else left

@@ -143,11 +143,18 @@ def passed(job: Job, rows: DataFrame, step: Step, error: str) -> DataFrame:
 def parted(
     job: Job, rows: DataFrame, error: str, as_letters: Callable[[DataFrame], DataFrame], input: DataType | None
 ) -> DataFrame:
-    """The rows that do not fail; those that do (they have `@error`) are counted while the rest is made."""
-    marked, counted = rows.selectExpr("*", named(error, "@error")), Observation()
-    marked = marked.observe(counted, F.expr("count(`@error`) AS failed"), F.expr("count(1) AS made"))
-    job.failures.append(Failures(counted, lambda: as_letters(marked.where("`@error` IS NOT NULL")), input))
-    return marked.where("`@error` IS NULL").drop("@error")
+    """The rows that do not fail; those that do are counted while the rest is made."""
+    return marked(job, rows, error, as_letters, input).where("`@error` IS NULL").drop("@error")
+
+
+def marked(
+    job: Job, rows: DataFrame, error: str, as_letters: Callable[[DataFrame], DataFrame], input: DataType | None
+) -> DataFrame:
+    """The rows with their `@error`; those that have one become dead letters, and are counted while the rest is made."""
+    found, counted = rows.selectExpr("*", named(error, "@error")), Observation()
+    found = found.observe(counted, F.expr("count(`@error`) AS failed"), F.expr("count(1) AS made"))
+    job.failures.append(Failures(counted, lambda: as_letters(found.where("`@error` IS NOT NULL")), input))
+    return found
 
 
 def letters(job: Job, failed: DataFrame, step: Step, record: str) -> DataFrame:

@@ -1,4 +1,4 @@
-"""Steps that are more than one call of Spark: windows, sessions, joins, the first of many, and iterations."""
+"""Steps that are more than one call of Spark: windows, sessions, the first of many, and iterations."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -6,12 +6,11 @@ from typing import NamedTuple
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType
 
 from ghcm.codegen.spark.library.job import COUNTS_WITHIN, Failures, Job, Step, letters, passed
 from ghcm.codegen.spark.library.running import may_have_failed
-from ghcm.codegen.spark.library.sql import fails, first, named, part, quoted, text
-from ghcm.codegen.spark.library.types import columns_of, has_columns, plain_record, whole_record
+from ghcm.codegen.spark.library.sql import fails, first, named, quoted, text
+from ghcm.codegen.spark.library.types import columns_of
 
 
 def into_window(every: int, offset: int) -> str:
@@ -83,77 +82,6 @@ def top_count(job: Job, step: Step, count: str, error: str = "string(NULL)") -> 
     failed = job.spark.range(1).selectExpr(named(text(row[1]), "@error"))
     job.failures.append(Failures(None, lambda: letters(job, failed, step, "'null'"), None))
     return 0
-
-
-class Side(NamedTuple):
-    """One side of a join: its rows, the keys of a record, the type of its records, and its hidden columns to keep."""
-
-    rows: DataFrame
-    keys: Sequence[str]
-    element: DataType
-    keep: Sequence[str] = ()
-
-    def named(self, side: str) -> DataFrame:
-        """The record as one column, its keys and hidden columns beside it."""
-        return self.rows.selectExpr(
-            *(named(quoted(name), f"{name}.{side}") for name in self.keep),
-            *(named(key, f"@{number}.{side}") for number, key in enumerate(self.keys)),
-            named(whole_record(self.element), side),
-        )
-
-
-def joined(  # noqa: PLR0913  each is a part of the language's join
-    job: Job,
-    left: Side,
-    right: Side,
-    kind: str,
-    *,
-    within: int | None = None,
-    asof: bool = False,
-    belong: str | None = None,
-    error: str | None = None,
-    pair: Sequence[str] = (),
-    step: Step | None = None,
-) -> DataFrame:
-    """The records of both sides whose keys are equal, as columns `left` and `right`; null keys never join. Pairs for
-    which `belong` is not true do not belong together; those with an `error` become dead letters, as `pair`.
-    With `within` their times are at most so many microseconds apart. With `asof` of the right records at or before the
-    time of a left one only the latest belongs to it, and of several at that time the greatest.
-    """
-    job.failures[:] = [each._replace(joined=True) for each in job.failures]
-    one, two = left.named("left"), right.named("right")
-    if asof:
-        one = one.withColumn("@place", F.monotonically_increasing_id())
-    keys = " AND ".join(f"`@{number}.left` = `@{number}.right`" for number in range(len(left.keys)))
-    if within is not None:
-        keys += f" AND abs(cast(`@time.left` AS decimal(20, 0)) - cast(`@time.right` AS decimal(20, 0))) <= {within}"
-    if asof:
-        keys += " AND `@time.right` <= `@time.left`"
-    condition = keys
-    if belong is not None:
-        sound = f"{error} IS NULL AND " if error is not None else ""
-        condition = f"({keys}) AND {sound}({belong})"
-        if error is not None and step is not None:
-            failed = one.join(two, F.expr(f"({keys}) AND {error} IS NOT NULL"), "inner")
-            job.failures.append(pair_failures(job, failed, error, pair, step))
-    how = {"full": "full_outer", "semi": "left_semi", "anti": "left_anti"}.get(kind, kind)
-    rows = one.join(two, F.expr(condition), how)
-    if kind in ("semi", "anti"):
-        spread = columns_of(left.element).fieldNames()
-        apart = has_columns(left.element)
-        columns = [named(part("`left`", name) if apart else "`left`", name) for name in spread]
-        return rows.selectExpr(*(named(quoted(f"{name}.left"), name) for name in left.keep), *columns)
-    if asof:
-        latest = "row_number() OVER (PARTITION BY `@place` ORDER BY `@time.right` DESC, `right` DESC) AS `@rank`"
-        rows = rows.selectExpr("*", latest).where("`@rank` = 1")
-    times = [named(f"greatest({quoted(f'{name}.left')}, {quoted(f'{name}.right')})", name) for name in left.keep]
-    return rows.selectExpr(*times, "`left`", "`right`")
-
-
-def pair_failures(job: Job, failed: DataFrame, error: str, pair: Sequence[str], step: Step) -> Failures:
-    """The pairs of records that failed when they were held against each other."""
-    marked = failed.selectExpr(named(error, "@error"), *pair)
-    return Failures(None, lambda: letters(job, marked, step, plain_record(step.input)), step.input)
 
 
 class Totals(NamedTuple):
