@@ -11,7 +11,7 @@ from enum import Enum
 from itertools import chain
 
 from ghcm import expr
-from ghcm.expr import Call, Expr, Get, Lambda, MakeStruct, Try, children, rebuild
+from ghcm.expr import Call, Expr, Get, Lambda, MakeStruct, rebuild
 from ghcm.functions import FUNCTIONS, resolve
 from ghcm.source import Origin
 from ghcm.spg.graph import Program, Task, Unit
@@ -112,14 +112,6 @@ def merge(unit: Unit, producer: Task, task: Task, op: Op) -> Unit:
     inputs = (producer.inputs if edge.producer == producer.id else (edge,) for edge in task.inputs)
     merged = replace(task, op=op, inputs=tuple(chain.from_iterable(inputs)), calls=task.calls + producer.calls)
     return with_tasks(unit, (merged if each is task else each for each in unit.tasks if each is not producer))
-
-
-def is_total(expr: Expr) -> bool:
-    """Whether no record can fail in it."""
-    if isinstance(expr, Try):
-        return True
-    failing = isinstance(expr, Call) and bool(FUNCTIONS[expr.function].failures)
-    return not failing and all(map(is_total, children(expr)))
 
 
 def substitute(function: Lambda, argument: Expr) -> Expr:

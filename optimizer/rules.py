@@ -21,8 +21,9 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from ghcm.expr import Call, Expr, Get, Lambda, Literal, MakeStruct, Param, Var, mentions
+from ghcm.failing import can_fail
 from ghcm.optimizer.liveness import LIVE
-from ghcm.optimizer.passes import Fact, Pass, Remarks, is_total, merge, remove, substitute
+from ghcm.optimizer.passes import Fact, Pass, Remarks, merge, remove, substitute
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Filter, FlatMap, KeyBy, Map, MapToPair, MapValues, Op, Union
 from ghcm.types import Bool, Nullable, Struct, Type, is_nullable
@@ -78,7 +79,7 @@ def _filters(producer: Task, task: Task) -> Outcome | None:
     if not isinstance(producer.op, Filter) or not isinstance(task.op, Filter):
         return None
     first, second = producer.op.predicate, task.op.predicate
-    if not (is_total(first.body) and is_total(second.body)):
+    if can_fail(first.body) or can_fail(second.body):
         return Declined("a record may fail in one of the predicates, and its dead letter names that filter")
     if second.parameters[0].type != first.parameters[0].type:
         return Declined("the second predicate relies on what the first has shown not to be null")
@@ -114,7 +115,7 @@ def _values(producer: Task, task: Task) -> Outcome | None:
     if not isinstance(pair, MakeStruct) or not isinstance(pair.type, Struct):
         return Declined("the pair is not made on the spot")
     key, value = pair.values
-    reason = _obstacle(value, second) or ("" if is_total(key) else "a record may fail in the key")
+    reason = _obstacle(value, second) or ("a record may fail in the key" if can_fail(key) else "")
     if reason:
         return Declined(reason)
     changed = substitute(second, value)
@@ -124,9 +125,9 @@ def _values(producer: Task, task: Task) -> Outcome | None:
 
 def _obstacle(argument: Expr, function: Lambda) -> str:
     """Why `argument` may not take the place of the function's parameter; empty if it may."""
-    if not is_total(argument):
+    if can_fail(argument):
         return "a record may fail in the first function, and its dead letter names that operator"
-    if not is_total(function.body):
+    if can_fail(function.body):
         return "a record may fail in the second function, and its dead letter holds what the first made"
     (parameter,) = function.parameters
     if argument.type != parameter.type:

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import gcd
 
-from ghcm.codegen.expressions import can_fail
 from ghcm.expr import Get, Lambda, walk
+from ghcm.failing import can_fail
 from ghcm.spg import ops
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.traits import traits_of

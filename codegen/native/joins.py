@@ -1,6 +1,5 @@
 """Joins: the keys of both sides and the residual condition, by rows and as Polars frames ready to be joined."""
 
-from ghcm.codegen.expressions import can_fail
 from ghcm.codegen.native.columns.chains import selection
 from ghcm.codegen.native.columns.expressions import ColumnScope, columnar, frame_function, guard
 from ghcm.codegen.native.columns.text import Column, Unsupported, either
@@ -9,6 +8,7 @@ from ghcm.codegen.native.rows.lines import Made, bind_record, condition_function
 from ghcm.codegen.native.rows.text import Code, tuple_text
 from ghcm.codegen.native.sections import Place, Section, entry, order_text
 from ghcm.expr import Lambda
+from ghcm.failing import can_fail
 from ghcm.spg.joining import is_lookup
 from ghcm.spg.ops import Join
 from ghcm.types import Collection, List, Struct, is_nullable, strip

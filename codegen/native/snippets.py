@@ -13,8 +13,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from ghcm.codegen.expressions import constant
 from ghcm.expr import Call
+from ghcm.failing import constant
 from ghcm.types import Decimal, Type, strip
 
 # Python's precedences, loosest first.

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from ghcm.codegen.expressions import can_fail, plainly_ordered
+from ghcm.codegen.expressions import plainly_ordered
 from ghcm.codegen.native.aggregates import state_of
 from ghcm.codegen.native.columns.expressions import ColumnScope, columnar, frame_function, guard
 from ghcm.codegen.native.columns.text import Column, Unsupported
@@ -22,6 +22,7 @@ from ghcm.codegen.native.rows.text import Code, tuple_text
 from ghcm.codegen.native.sections import Place, Section, entry, order_text
 from ghcm.codegen.native.snippets import ATOM
 from ghcm.expr import Expr, Lambda, MakeStruct
+from ghcm.failing import can_fail
 from ghcm.reducers import Aggregate
 from ghcm.spg.graph import Sink
 from ghcm.spg.ops import EventTime, Iterate, Publish, Sort, Top

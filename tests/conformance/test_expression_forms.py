@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from ghcm.codegen.expressions import can_fail
 from ghcm.expr import Lambda, Literal, MakeStruct, Var
+from ghcm.failing import can_fail
 from ghcm.runtime.contract import Form as Way
 from ghcm.spg.ops import FlatMap, Map, Reply, Union
 from ghcm.spg.reference import run

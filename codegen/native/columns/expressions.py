@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, assert_never
 
 from ghcm import expr
-from ghcm.codegen.expressions import can_fail
 from ghcm.codegen.native.columns.functions import COLUMN_FUNCTIONS, refusal
 from ghcm.codegen.native.columns.text import Column, Unsupported, dtype_text, either, literal, typed, where
 from ghcm.codegen.native.rows.text import function_text
 from ghcm.codegen.native.snippets import ATOM, BITAND
 from ghcm.expr import mentions, walk
+from ghcm.failing import can_fail
 from ghcm.functions import FAMILIES
 from ghcm.types import List, Map, Null, Struct, is_nullable, strip
 

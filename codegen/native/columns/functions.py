@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 from ghcm import types
-from ghcm.codegen.expressions import call_can_fail, constant
 from ghcm.codegen.native.columns.text import Column, dtype_text, either, where
 from ghcm.codegen.native.snippets import (
     ALL,
@@ -30,6 +29,7 @@ from ghcm.codegen.native.snippets import (
     zone,
 )
 from ghcm.expr import Call, Expr
+from ghcm.failing import call_can_fail, constant
 from ghcm.functions import FUNCTIONS, text_for
 from ghcm.functions.logic import NESTED
 from ghcm.support import Never

@@ -8,7 +8,6 @@ import re
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from ghcm.codegen.expressions import can_fail
 from ghcm.codegen.native.chains import Chain, Step, columns_of
 from ghcm.codegen.native.names import RESERVED, Names, identifier
 from ghcm.codegen.native.rows.expressions import RowScope
@@ -17,6 +16,7 @@ from ghcm.codegen.native.rows.text import Binding, Code, targets_text, tuple_tex
 from ghcm.codegen.native.sections import Module
 from ghcm.codegen.native.snippets import COMPARE, OR, quoted
 from ghcm.expr import Each, Expr, ForEach, Lambda, Let, MakeStruct, Var
+from ghcm.failing import can_fail
 from ghcm.spg import ops
 from ghcm.spg.notation.types import print_type
 from ghcm.types import Struct, is_nullable

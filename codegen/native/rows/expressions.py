@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from ghcm import expr
-from ghcm.codegen.expressions import can_fail
 from ghcm.codegen.native.names import Names
 from ghcm.codegen.native.rows.functions import HANDLED, ROW_FUNCTIONS, perhaps_null
 from ghcm.codegen.native.rows.text import Binding, Code, literal, tuple_text
 from ghcm.codegen.native.sections import Module
 from ghcm.codegen.native.snippets import AND, ATOM, BITOR, COMPARE, IF, OR
 from ghcm.expr import bound_names, free_names, walk
+from ghcm.failing import can_fail
 from ghcm.functions import FUNCTIONS, Nulls
 from ghcm.types import Struct, is_nullable, strip
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ghcm import types
-from ghcm.codegen.expressions import call_can_fail, constant, plainly_ordered
+from ghcm.codegen.expressions import plainly_ordered
 from ghcm.codegen.native.rows.text import Code
 from ghcm.codegen.native.sections import Module
 from ghcm.codegen.native.snippets import (
@@ -30,6 +30,7 @@ from ghcm.codegen.native.snippets import (
     zone,
 )
 from ghcm.expr import Call, Expr, Literal
+from ghcm.failing import call_can_fail, constant
 from ghcm.functions import FAMILIES, FUNCTIONS, text_for
 from ghcm.spg.notation.types import print_type
 from ghcm.types import is_nullable, strip

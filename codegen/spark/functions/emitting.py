@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from ghcm.codegen.expressions import call_can_fail, constant
 from ghcm.codegen.spark.library.sql import text as quoted_text
 from ghcm.codegen.spark.library.sql import when
 from ghcm.codegen.spark.sql import Checked, all_of, ddl, given, partial, variable
 from ghcm.expr import Call, Expr
+from ghcm.failing import call_can_fail, constant
 from ghcm.functions import FUNCTIONS, text_for
 from ghcm.functions.table import SqlFailure, choose
 from ghcm.types import Type, strip

@@ -1,10 +1,10 @@
 """IP addresses as SQL: by their hexadecimal digits, 8 of IPv4 and 32 of IPv6."""
 
-from ghcm.codegen.expressions import constant
 from ghcm.codegen.spark.functions.emitting import Emit, Writer, plain
 from ghcm.codegen.spark.library.sql import bound, fails, matching, text, when
 from ghcm.codegen.spark.sql import Checked, first, in_lambda, let, partial, pure, variable
 from ghcm.expr import Call
+from ghcm.failing import constant
 from ghcm.values.texts import parse_subnet
 
 OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
