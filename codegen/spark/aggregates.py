@@ -6,7 +6,8 @@ from typing import assert_never
 from ghcm.aggregates import rank_fraction
 from ghcm.codegen.spark.functions.numbers import WIDE, decimal_of_units, decimal_units, narrow
 from ghcm.codegen.spark.library.sql import bound, fails, quoted, when
-from ghcm.codegen.spark.sql import Checked, ddl, first, variable
+from ghcm.codegen.spark.names import variable
+from ghcm.codegen.spark.sql import Checked, ddl, first
 from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.spg.traits import TIME

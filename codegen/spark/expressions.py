@@ -6,6 +6,7 @@ from typing import assert_never
 
 from ghcm.codegen.spark.functions import EMITTED
 from ghcm.codegen.spark.library.sql import named, quoted, text
+from ghcm.codegen.spark.names import ahead, with_columns_ahead
 from ghcm.codegen.spark.schemas import Schemas
 from ghcm.codegen.spark.sql import (
     Checked,
@@ -21,15 +22,18 @@ from ghcm.codegen.spark.sql import (
     make_list,
     make_struct,
     null,
+    overflows,
     parameter,
     part_of,
+    without,
 )
 from ghcm.codegen.spark.text import also, quote, selected, sql_text
 from ghcm.errors import GhcmError
 from ghcm.expr import Call, Expr, ForEach, Get, If, Lambda, Let, Literal, MakeList, MakeStruct, Param, Try, Var, walk
+from ghcm.failing import call_can_fail
 from ghcm.functions import FAMILIES, comparable
 from ghcm.spg.graph import Program, Unit
-from ghcm.types import Collection, Float, List, Null, Struct, Type, as_nullable, is_nullable, strip
+from ghcm.types import Collection, Float, Int, List, Null, Struct, Type, as_nullable, is_nullable, strip
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +120,9 @@ class Emitter:
             ):
                 return EMITTED[expr.function](self, replace(expr, arguments=(part,)))
             case Call():
-                return EMITTED[expr.function](self, expr)
-            case If(condition=condition, then=then, otherwise=otherwise):
-                return if_else(self.emit(condition), self.emit(then), self.emit(otherwise))
+                return self._call(expr)
+            case If():
+                return self._if(expr)
             case MakeStruct(values=values, type=type_):
                 struct = strip(type_)
                 assert isinstance(struct, Struct)
@@ -136,6 +140,30 @@ class Emitter:
                 return attempt(self.emit(body))
             case _:
                 assert_never(expr)
+
+    def _call(self, call: Call) -> Checked:
+        """A call; where its error asks for its value, that is a column ahead."""
+        if _only_overflows(call) and any(map(_only_overflows, call.arguments)):
+            with with_columns_ahead(None):
+                made = EMITTED[call.function](self, call)
+            made = Checked(made.value, overflows(made.value), nullable=False)
+        else:
+            made = EMITTED[call.function](self, call)
+        columns = ahead()
+        if columns is None or not call_can_fail(call) or without(made.error, made.value, "") == made.error:
+            return made
+        name = columns.add(call.function, made.value, call)
+        return replace(made, value=name, error=without(made.error, made.value, name))
+
+    def _if(self, expr: If) -> Checked:
+        condition, columns = self.emit(expr.condition), ahead()
+        if columns is None:
+            return if_else(condition, self.emit(expr.then), self.emit(expr.otherwise))
+        with columns.only(condition.value):
+            then = self.emit(expr.then)
+        with columns.only(f"NOT coalesce({condition}, false)" if condition.nullable else f"NOT ({condition})"):
+            otherwise = self.emit(expr.otherwise)
+        return if_else(condition, then, otherwise)
 
     def json_function(self, kind: str, type_: Type) -> str:
         """The name of the Python function that reads or writes JSON texts of a type, which the job makes known."""
@@ -170,6 +198,16 @@ def _always_there(of: Var | Get) -> Get | None:
         if not is_nullable(field.type) and not isinstance(field.type, Struct):
             return Get(of, field.name, as_nullable(field.type))
     return None
+
+
+def _only_overflows(expr: Expr) -> bool:
+    """Whether it is whole-number arithmetic that is null where it overflows, anywhere in it, and never else."""
+    if not isinstance(expr, Call) or expr.function not in ("add", "sub", "mul", "neg") or expr.type != Int():
+        return False
+    return all(
+        _only_overflows(each) or (isinstance(each, Var | Get | Literal) and each.type == Int())
+        for each in expr.arguments
+    )
 
 
 _EACH = {"map": "transform", "filter": "filter", "any": "exists", "all": "forall"}

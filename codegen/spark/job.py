@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from ghcm.codegen.formatting import WIDTH, format_python
 from ghcm.codegen.spark.expressions import Scope
+from ghcm.codegen.spark.names import Names, fresh_names
 from ghcm.codegen.spark.packing import library_names
 from ghcm.codegen.spark.schemas import Schemas, record_text
-from ghcm.codegen.spark.sql import Names, fresh_names
 from ghcm.codegen.spark.tasks import task_body
 from ghcm.codegen.spark.text import identifier, local_name, quote
 from ghcm.codegen.templating import render

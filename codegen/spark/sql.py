@@ -5,15 +5,25 @@ function is written stands in `functions`; names, constants and texts in `librar
 """
 
 import re
-from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import assert_never, cast
 
 from ghcm import types
-from ghcm.codegen.spark.library.sql import bound, constant, fails, part, quoted, text, when
-from ghcm.expr import fresh
+from ghcm.codegen.spark.library.sql import (
+    Failing,
+    bare,
+    bound,
+    constant,
+    failing,
+    fails,
+    part,
+    quoted,
+    stands_alone,
+    text,
+    when,
+)
+from ghcm.codegen.spark.names import ahead, known_names, variable, with_columns_ahead
 from ghcm.types import strip
 
 
@@ -49,14 +59,27 @@ class _Failures(str):
 
 
 def first(*errors: str | None) -> str | None:
-    """The first error that there is; one that is among them twice is asked for once."""
+    """The first error that there is; one that is among them twice is asked for once, and those that stand side by side
+    and say the same are one.
+    """
     found = [part for error in errors if error for part in (error.parts if isinstance(error, _Failures) else (error,))]
-    parts = tuple(dict.fromkeys(found))
+    parts = tuple(_side_by_side(dict.fromkeys(found)))
     if len(parts) < 2:
         return parts[0] if parts else None
     joined = _Failures(f"coalesce({', '.join(parts)})")
     joined.parts = parts
     return joined
+
+
+def _side_by_side(errors: Iterable[str]) -> list[str]:
+    parts: list[str] = []
+    for error in errors:
+        last = parts[-1] if parts else None
+        if isinstance(error, Failing) and isinstance(last, Failing) and error.says == last.says:
+            parts[-1] = failing(f"{bare(last.condition)} OR {bare(error.condition)}", error.says)
+        else:
+            parts.append(error)
+    return parts
 
 
 def given(*arguments: Checked) -> list[str]:
@@ -73,6 +96,30 @@ def overflows(value: str, *arguments: Checked) -> str:
     """The error where a `try_` function gave nothing for something."""
     missing = all_of(f"{value} IS NULL", *given(*arguments))
     return fails(missing, "overflow", "the result does not fit into 64 bits")
+
+
+def without(error: str | None, value: str, name: str) -> str | None:
+    """The error, in which the name of a column stands for its value."""
+    if error is None or not stands_alone(value):
+        return error
+    found = re.compile(rf"(?<![\w`.]){re.escape(value)}(?![\w`(])")
+    parts = error.parts if isinstance(error, _Failures) else (error,)
+
+    def replaced(sql: str) -> str:
+        return found.sub(lambda _: name, sql) if "'" in value else _outside_texts(found, name, sql)
+
+    return first(
+        *(
+            failing(replaced(part.condition), part.says) if isinstance(part, Failing) else replaced(part)
+            for part in parts
+        )
+    )
+
+
+def _outside_texts(found: re.Pattern[str], name: str, sql: str) -> str:
+    """SQL in which a name stands for what is found in it, but for its texts."""
+    pieces = re.split(r"('(?:[^'\\]|\\.)*')", sql, flags=re.DOTALL)
+    return "".join(piece if index % 2 else found.sub(lambda _: name, piece) for index, piece in enumerate(pieces))
 
 
 # --- types -----------------------------------------------------------------------------------------------------------
@@ -121,7 +168,7 @@ def col(name: str) -> Checked:
 
 def parameter(name: str) -> Checked:
     """A parameter of the unit: a mark in the text, where the job puts what it was given."""
-    _known_names().parameters.add(name)
+    known_names().parameters.add(name)
     return Checked(f"\0{name}\0")
 
 
@@ -249,16 +296,21 @@ def attempt(a: Checked) -> Checked:
 
 
 def let(value: Checked, body: Callable[[Checked], Checked], word: str = "given") -> Checked:
-    """The body for a value that is computed once: text that is short is repeated, other text is bound to a name.
+    """The body for a value that is computed once: text that is short is repeated, other text becomes a column ahead of
+    the expression, or is bound to a name where there is none, within a lambda.
 
     What Python computes cannot stand where a name is bound.
     """
-    name = variable(word)
-    short = len(value.value) <= 100 and not calls_python(value.value)
-    given = body(Checked(value.value if short else name))
-    if not short and calls_python(f"{given.value} {given.error}"):
-        given, short = body(Checked(value.value)), True
-    if short:
+    if len(value.value) <= 100 and not calls_python(value.value):
+        given = body(Checked(value.value))
+        return Checked(given.value, first(value.error, given.error))
+    columns = ahead()
+    name = variable(word) if columns is None else columns.add(word, value.value)
+    given = body(Checked(name))
+    if columns is not None:
+        return Checked(given.value, first(value.error, given.error))
+    if calls_python(f"{given.value} {given.error}"):
+        given = body(Checked(value.value))
         return Checked(given.value, first(value.error, given.error))
     error = None if given.error is None else bound(value.value, name, given.error)
     return Checked(bound(value.value, name, given.value), first(value.error, error))
@@ -277,6 +329,9 @@ def in_lambda(value: str, body: Callable[[str], str]) -> str:
     """SQL that has a value in a lambda of its own; for one that is made in Python a name stands there."""
     if not calls_python(value):
         return body(value)
+    columns = ahead()
+    if columns is not None:
+        return body(columns.add("given", value))
     name = variable("given")
     return bound(value, name, body(name))
 
@@ -284,48 +339,10 @@ def in_lambda(value: str, body: Callable[[str], str]) -> str:
 def each_item(function: str, a: Checked, body: Callable[[Checked], Checked], word: str = "item") -> Checked:
     """A function of a list and a lambda; it fails for the first of the items for which the body does."""
     name = variable(word)
-    given = body(Checked(name))
+    with with_columns_ahead(None):
+        given = body(Checked(name))
     value = f"{function}({a}, {name} -> {given})"
     if given.error is None:
         return pure(value, a)
     errors, why = f"transform({a}, {name} -> {given.error})", variable("why")
     return partial(value, (a,), f"get(filter({errors}, {why} -> {why} IS NOT NULL), 0)")
-
-
-@dataclass(frozen=True, slots=True)
-class Names:
-    """The names that a step has: those of columns and lambdas, and of the unit's parameters that it mentions."""
-
-    taken: set[str] = field(default_factory=set[str])
-    parameters: set[str] = field(default_factory=set[str])
-
-
-_names: ContextVar[Names] = ContextVar("_names")
-
-
-@contextmanager
-def fresh_names(columns: Iterable[str] = ()) -> Generator[Names]:
-    """Where names of lambdas are given anew; none is among the columns around them."""
-    names = Names(set(columns))
-    before = _names.set(names)
-    try:
-        yield names
-    finally:
-        _names.reset(before)
-
-
-def _known_names() -> Names:
-    names = _names.get(None)
-    if names is None:
-        names = Names()
-        _names.set(names)
-    return names
-
-
-def variable(word: str = "each") -> str:
-    """A name for the parameter of a SQL lambda that nothing else has: the word, with a number behind it if need be."""
-    taken = _known_names().taken
-    plain = re.sub(r"\W", "_", word, flags=re.ASCII).lstrip("_0123456789") or "each"
-    name = fresh(plain if quoted(plain) == plain else f"{plain}_", taken)
-    taken.add(name)
-    return name

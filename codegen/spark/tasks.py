@@ -1,18 +1,20 @@
 """What each task becomes in a job: the body of its function."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import assert_never
 
+from ghcm.codegen.blocks import Step, steps_of
 from ghcm.codegen.spark.aggregates import final_value, grouped_columns
+from ghcm.codegen.spark.chains import chain_body
 from ghcm.codegen.spark.connectors import publish_body, read_sink_body, reply_body, source_body, write_body
 from ghcm.codegen.spark.expressions import Scope, value_binding
 from ghcm.codegen.spark.groups import aggregate_body, count_body, distinct_body, group_body, reduce_body
 from ghcm.codegen.spark.joins import join_body
-from ghcm.codegen.spark.library.sql import bare, fails, is_path, named, part, quoted
+from ghcm.codegen.spark.library.sql import bare, fails, quoted
 from ghcm.codegen.spark.sql import Checked, col, make_struct
 from ghcm.codegen.spark.text import also, quote, selected, sql_dict, sql_text
-from ghcm.expr import Lambda, MakeStruct
 from ghcm.reducers import Aggregate
 from ghcm.spg import ops
 from ghcm.spg.graph import Task
@@ -25,8 +27,10 @@ def task_body(scope: Scope, task: Task, step: list[str] | None = None) -> list[s
     round of an iteration, which take the rows `state`.
     """
     op = task.op
-    if isinstance(op, ops.RowOp | ops.PythonBatch):
-        return [*_row_op(scope, op, task.collection.element), "return rows"]
+    if isinstance(op, ops.PythonBatch):
+        return [f"return {_called(scope, op, task.collection.element)}"]
+    if isinstance(op, ops.RowOp | ops.Fused):
+        return [*_row_ops(scope, steps_of(task, scope.takes.element)), "return rows"]
     match op:
         case ops.Source():
             return source_body(scope, task, op)
@@ -36,8 +40,6 @@ def task_body(scope: Scope, task: Task, step: list[str] | None = None) -> list[s
             return _event_time(scope, op)
         case ops.ReadTable() | ops.ArrivalTime():
             raise ValueError(f"Spark does not support {op}")
-        case ops.Fused():
-            return _fused(scope, op)
         case ops.Sessions():
             return _sessions(scope, op)
         case ops.Union():
@@ -75,27 +77,40 @@ def task_body(scope: Scope, task: Task, step: list[str] | None = None) -> list[s
 # --- single records --------------------------------------------------------------------------------------------------
 
 
-def _row_op(scope: Scope, op: ops.RowOp | ops.PythonBatch, gives: Type) -> list[str]:
-    """The statements that turn `rows` into those of the operation."""
+def _row_ops(scope: Scope, steps: Sequence[Step]) -> list[str]:
+    """The statements that turn `rows` into those of the operations: what expressions say as one chain, what they do not
+    say by calls.
+    """
+    lines: list[str] = []
+    windows = [at for at, step in enumerate(steps) if isinstance(step.op, ops.Window)]
+    told = len(steps) > 1
+    for calls, group in groupby(steps, lambda step: isinstance(step.op, _CALLS)):
+        run = list(group)
+        for part in [[step] for step in run] if calls else [run]:
+            first = part[0]
+            window_follows = any(index > steps.index(first) for index in windows)
+            keep = scope.keep | ({TIME} if window_follows else frozenset[str]())
+            taken = replace(scope.takes, element=first.taken, windowed="window" in _names(first.taken))
+            inner = replace(scope, id=first.id, origin=first.origin, takes=taken, keep=keep)
+            if calls:
+                lines += [f"# {type(first.op).__name__} {first.id}, {first.origin}"] if told else []
+                lines.append(f"rows = {_called(inner, first.op, first.given)}")
+            else:
+                lines += chain_body(inner, part, told=told)
+    return lines
+
+
+_CALLS = (ops.Window, ops.PythonCall)
+
+
+def _called(scope: Scope, op: ops.Op, gives: Type) -> str:
+    """The call of the library that does what an operation does."""
     match op:
-        case ops.Filter(predicate=predicate):
-            condition = scope.on_record(predicate)
-            return [*scope.passed(condition), f"rows = rows.where({sql_text(bare(condition.value))})"]
-        case ops.Map(function=function) | ops.MapToPair(function=function):
-            columns = _new_columns(scope, function, gives)
-            return _opened(scope, scope.on_record(function)) if columns is None else _columns(scope, columns)
-        case ops.FlatMap(function=function):
-            return _exploded(scope, scope.on_record(function), gives)
-        case ops.MapValues(function=function):
-            value = scope.emitter.body(function, value_binding(col("value")))
-            return _columns(scope, {name: col(name) for name in scope.names} | {"value": value})
-        case ops.KeyBy(function=function):
-            return _columns(scope, {"key": scope.on_record(function), "value": scope.record()})
         case ops.PythonBatch() | ops.PythonCall():
             call = "python_batches" if isinstance(op, ops.PythonBatch) else "python_rows"
             what = f"{quote(op.module)}, {quote(op.function)}, {scope.element(gives)}"
             nullable = ", nullable=True" if is_nullable(gives) else ""
-            return [f"rows = {call}(job, rows, {scope.step()}, {what}{scope.keeping()}{nullable})"]
+            return f"{call}(job, rows, {scope.step()}, {what}{scope.keeping()}{nullable})"
         case ops.Window(assigner=assigner):
             match assigner:
                 case ops.Tumbling(size_us=size):
@@ -105,43 +120,9 @@ def _row_op(scope: Scope, op: ops.RowOp | ops.PythonBatch, gives: Type) -> list[
                 case _:
                     assert_never(assigner)
             offset = f", offset={assigner.offset_us}" if assigner.offset_us else ""
-            return [f"rows = {call}{offset}{scope.keeping()})"]
-        case _:
-            assert_never(op)
-
-
-def _columns(scope: Scope, columns: Mapping[str, Checked]) -> list[str]:
-    return [*scope.passed(*columns.values()), f"rows = {scope.select(columns)}"]
-
-
-def _opened(scope: Scope, record: Checked) -> list[str]:
-    """The fields of a record as columns."""
-    lines = scope.passed(record)
-    if is_path(record.value):
-        return [*lines, f"rows = {selected('rows', *scope.kept, f'{record}.*')}"]
-    made = selected("rows", *scope.kept, named(record.value, "@record"))
-    return [*lines, f"rows = {made}", f"rows = {selected('rows', *scope.kept, '`@record`.*')}"]
-
-
-def _new_columns(scope: Scope, function: Lambda, gives: Type) -> dict[str, Checked] | None:
-    """The columns of the record that a function gives; None where it gives the record as a whole."""
-    body = function.body
-    if not isinstance(gives, Struct):
-        return {"value": scope.typed(function, gives)}
-    if isinstance(body, MakeStruct):
-        parts = [Lambda(function.parameters, value) for value in body.values]
-        return {part.name: scope.typed(each, part.type) for part, each in zip(gives.fields, parts, strict=True)}
-    if body == function.parameters[0]:
-        return {name: col(name) for name in gives.names}
-    return None
-
-
-def _exploded(scope: Scope, items: Checked, gives: Type) -> list[str]:
-    """The items of a list as records, or as values; none for null. A record that may be null is a value."""
-    names = gives.names if isinstance(gives, Struct) else ()
-    columns = [named(part("`@item`", name), name) for name in names] or ["`@item` AS value"]
-    exploded = selected("rows", *scope.kept, f"explode({items}) AS `@item`")
-    return [*scope.passed(items), f"rows = {exploded}", f"rows = {selected('rows', *scope.kept, *columns)}"]
+            return f"{call}{offset}{scope.keeping()})"
+        case _:  # what expressions say
+            raise ValueError(f"no call does {op}")
 
 
 def _sessions(scope: Scope, op: ops.Sessions) -> list[str]:
@@ -159,19 +140,6 @@ def _event_time(scope: Scope, op: ops.EventTime) -> list[str]:
     if scope.keep:
         columns = {TIME: Checked(f"unix_micros({time})")} | columns
     return [*lines, f"return {scope.select(columns, hidden=False)}"]
-
-
-def _fused(scope: Scope, op: ops.Fused) -> list[str]:
-    lines: list[str] = []
-    for index, stage in enumerate(op.stages):
-        window_follows = any(isinstance(each.op, ops.Window) for each in op.stages[index + 1 :])
-        keep = scope.keep | ({TIME} if window_follows else frozenset[str]())
-        inner = replace(scope, id=stage.id, origin=stage.origin, keep=keep)
-        lines.append(f"# {type(stage.op).__name__} {stage.id}, {stage.origin}")
-        lines += _row_op(inner, stage.op, stage.element)
-        taken = replace(scope.takes, element=stage.element, windowed="window" in _names(stage.element))
-        scope = replace(scope, takes=taken)
-    return [*lines, "return rows"]
 
 
 def _names(element: Type) -> tuple[str, ...]:

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from ghcm.codegen.spark.functions.emitting import Emit, Writer, by_kind, kind, plain
 from ghcm.codegen.spark.functions.numbers import WIDE, narrow
 from ghcm.codegen.spark.library.sql import fails, when
-from ghcm.codegen.spark.sql import Checked, all_of, ddl, given, in_lambda, let, partial, pure, variable
+from ghcm.codegen.spark.names import variable
+from ghcm.codegen.spark.sql import Checked, all_of, ddl, given, in_lambda, let, partial, pure
 from ghcm.expr import Call
 from ghcm.failing import constant
 from ghcm.types import Decimal, Float, List, strip

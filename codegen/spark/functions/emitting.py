@@ -4,9 +4,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
+from ghcm.codegen.spark.library.sql import failing, when
 from ghcm.codegen.spark.library.sql import text as quoted_text
-from ghcm.codegen.spark.library.sql import when
-from ghcm.codegen.spark.sql import Checked, all_of, ddl, given, partial, variable
+from ghcm.codegen.spark.names import variable
+from ghcm.codegen.spark.sql import Checked, all_of, ddl, given, partial
 from ghcm.expr import Call, Expr
 from ghcm.failing import call_can_fail, constant
 from ghcm.functions import FUNCTIONS, text_for
@@ -53,7 +54,7 @@ def filled(writer: Writer, call: Call, text: str, failures: Sequence[SqlFailure]
     if guarded != text and (conditions := given(*found.values())):
         value = when(all_of(*conditions), value)
     errors = [
-        when(_filled(condition, call, found, value), _detail(f"{why.value}: {detail}", found))
+        failing(_filled(condition, call, found, value), _detail(f"{why.value}: {detail}", found))
         for condition, why, detail in failures
     ]
     return partial(value, found.values(), *errors)

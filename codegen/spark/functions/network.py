@@ -2,7 +2,8 @@
 
 from ghcm.codegen.spark.functions.emitting import Emit, Writer, plain
 from ghcm.codegen.spark.library.sql import bound, fails, matching, text, when
-from ghcm.codegen.spark.sql import Checked, first, in_lambda, let, partial, pure, variable
+from ghcm.codegen.spark.names import variable
+from ghcm.codegen.spark.sql import Checked, first, in_lambda, let, partial, pure
 from ghcm.expr import Call
 from ghcm.failing import constant
 from ghcm.values.texts import parse_subnet

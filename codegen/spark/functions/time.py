@@ -5,7 +5,8 @@ Moments are microseconds since 1970, of the years 1 to 9999. Texts of them stand
 
 from ghcm.codegen.spark.functions.emitting import Emit, Writer, by_kind, constant_text, kind, plain
 from ghcm.codegen.spark.library.sql import bound, fails, text, when
-from ghcm.codegen.spark.sql import Checked, all_of, given, partial, variable
+from ghcm.codegen.spark.names import variable
+from ghcm.codegen.spark.sql import Checked, all_of, given, partial
 from ghcm.expr import Call
 from ghcm.types import Date, Float, Timestamp
 from ghcm.values.timestamps import FIRST_DAY, FIRST_MICROS, LAST_DAY, LAST_MICROS

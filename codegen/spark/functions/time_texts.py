@@ -19,7 +19,8 @@ from ghcm.codegen.spark.functions.time import (
     zone_of,
 )
 from ghcm.codegen.spark.library.sql import bound, fails, matching, text, when
-from ghcm.codegen.spark.sql import Checked, partial, variable
+from ghcm.codegen.spark.names import variable
+from ghcm.codegen.spark.sql import Checked, partial
 from ghcm.expr import Call
 from ghcm.types import Date, String
 from ghcm.values.timestamps import FIRST_MICROS, ISO_DATE, ISO_TIMESTAMP, LAST_MICROS, Directive, layout_of, pieces_of

@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,8 +14,8 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
-from ghcm.codegen.spark.library.sql import named, text
-from ghcm.codegen.spark.library.types import plain_record, type_of
+from ghcm.codegen.spark.library.sql import named, text, when
+from ghcm.codegen.spark.library.types import plain, plain_record, type_of
 from ghcm.errors import GhcmError
 from ghcm.fence import Fence
 from ghcm.places import place
@@ -58,11 +58,14 @@ COUNTS_WITHIN = 10
 
 
 class Step(NamedTuple):
-    """Where a record is when it fails: the task, its position in the program, and the type of its input."""
+    """Where a record is when it fails: the task, its position in the program, and the type of its input; `record` is
+    that input in SQL, where it is not what stands in the columns of these names.
+    """
 
     task: str
     origin: str
     input: DataType
+    record: str | None = None
 
 
 class Written(NamedTuple):
@@ -73,14 +76,18 @@ class Written(NamedTuple):
 
 
 class Failures(NamedTuple):
-    """The records that failed in one step: their count (None: not counted), as letters, and the type of their input
-    (None: raw text); whether a later join may have left the rows of the step unmade.
+    """The records that failed in a step, or in several that run as one: their count (None: not counted), as letters,
+    and the type of their input (None: raw text); whether a later join may have left rows of theirs unmade. Of `steps`
+    the letters are what `failed_inputs` says, and those that came with the count are among `collected`, which are of
+    that type.
     """
 
     counted: Observation | None
     letters: Callable[[], DataFrame]
     input: DataType | None
     joined: bool = False
+    steps: Sequence[Step] = ()
+    collected: DataType | None = None
 
 
 @dataclass
@@ -135,9 +142,45 @@ class Job:
         return rows
 
 
-def passed(job: Job, rows: DataFrame, step: Step, error: str) -> DataFrame:
-    """The rows without those that fail, which become dead letters: counted now, written when there are any."""
-    return parted(job, rows, error, lambda failed: letters(job, failed, step, plain_record(step.input)), step.input)
+def passed(job: Job, rows: DataFrame, steps: Step | Sequence[Step], error: str, *columns: str) -> DataFrame:
+    """These columns (all without any) of the rows that do not fail; those that do become dead letters. The error of one
+    of several steps begins with its index.
+
+    Letters come with the count of failing rows, in the pass that makes the others, unless they are many or long. They
+    have the number of their row, as Spark may run a task again: what comes twice has the same numbers.
+    """
+    listed, failing = [steps] if isinstance(steps, Step) else steps, "`@error` IS NOT NULL"
+    marked, counted = rows.withColumn("@error", F.expr(error)), Observation()
+    number = when(failing, "monotonically_increasing_id()")
+    inputs = failed_inputs(listed)
+    letter = f"named_struct('row', `@row`, {', '.join(f'{text(name)}, {value}' for name, value in inputs.items())})"
+    short = f"{failing} AND {few('`@row`')} AND char_length(string({letter})) <= {LONGEST_LETTER}"
+    made = marked.withColumn("@row", F.expr(number)).selectExpr(
+        *(columns or ["* EXCEPT (`@error`, `@row`)"]), "`@error` AS `@failed`", named(when(short, letter), "@letter")
+    )
+    type_ = made.schema["@letter"].dataType
+    counts = ("count(`@failed`) AS failed", "count(1) AS made", "collect_list(`@letter`) AS letters")
+    observed = made.observe(counted, *map(F.expr, counts))
+    failed = marked.where(failing).selectExpr(*(named(value, name) for name, value in inputs.items()))
+    job.failures.append(Failures(counted, lambda: failed, None, steps=listed, collected=type_))
+    return observed.where("`@failed` IS NULL").drop("@failed", "@letter")
+
+
+LONGEST_LETTER = 1000
+"""Characters of a dead letter that may come with the count of them."""
+
+
+def few(row: str) -> str:
+    """Whether a failing row, by its number, is among those whose letters come with their count: a thousand from each of
+    the first partitions and fewer from those behind, so that the driver has room for all, however many there are.
+    """
+    return f"({row} & {2**33 - 1}L) < least(1000L, 16000L div (shiftright({row}, 33) + 1L))"
+
+
+def failed_inputs(steps: Sequence[Step]) -> dict[str, str]:
+    """The fields of a failing record of one of these steps: its error, and what the input of each step is."""
+    inputs = (plain_record(each.input) if each.record is None else plain(each.record, each.input) for each in steps)
+    return {"error": "`@error`"} | {f"input_{at}": value for at, value in enumerate(inputs)}
 
 
 def parted(

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ghcm.codegen.spark.library.job import COUNTS_WITHIN, Failures, Job, Step, letters, passed
-from ghcm.codegen.spark.library.running import may_have_failed
+from ghcm.codegen.spark.library.running import collected_letters, may_have_failed
 from ghcm.codegen.spark.library.sql import fails, first, named, quoted, text
 from ghcm.codegen.spark.library.types import columns_of
 
@@ -133,13 +133,13 @@ def settle(job: Job, known: int) -> None:
     """Make the dead letters of a round, before what they are made of is given back."""
     within = time.monotonic() + COUNTS_WITHIN
     fresh = [each for each in job.failures[known:] if may_have_failed(each, within)]
-    job.failures[known:] = [held_letters(each) for each in fresh]
+    job.failures[known:] = [each if collected_letters(job, each) is not None else held_letters(each) for each in fresh]
 
 
 def held_letters(failed: Failures) -> Failures:
     """Dead letters that are made already."""
     rows = failed.letters().localCheckpoint()
-    return Failures(None, lambda: rows, failed.input)
+    return failed._replace(counted=None, letters=lambda: rows)
 
 
 def is_over(job: Job, before: DataFrame, after: DataFrame, until: Until, where: Step) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from ghcm.codegen.spark.library.job import COUNTS_WITHIN, Failures, Job, Refused, Step, refusal
@@ -121,7 +121,7 @@ def write_letters(job: Job) -> int:
     if not failed:
         return 0
     job.progress(0.95, "writing dead letters")
-    lines = (line for each in failed for line in letter_lines(each))
+    lines = (line for each in failed for line in letter_lines(job, each))
     if folder is None or table is None:
         return sum(1 for line in lines if print(line, file=sys.stderr) is None)
     with staged(folder, version) as staging:
@@ -157,14 +157,45 @@ def may_have_failed(failures: Failures, until: float) -> bool:
     return row.length() == 0 or row.getLong(0) > 0 or (failures.joined and row.getLong(1) == 0)
 
 
-def letter_lines(failed: Failures) -> Iterator[str]:
+def letter_lines(job: Job, failed: Failures) -> Iterator[str]:
     """Dead letters as lines of JSON; the record in them is JSON text, or the raw text that could not be read. It may be
     one for a null where none may be.
     """
+    if failed.steps:
+        yield from step_letter_lines(job, failed)
+        return
     encode = None if failed.input is None else encoder(type_of(failed.input, nullable=True, loose=True))
     for row in failed.letters().toLocalIterator():
         letter = row.asDict(recursive=False)
         yield compact(letter if encode is None else letter | {"input": encode(letter["input"])})
+
+
+def step_letter_lines(job: Job, failed: Failures) -> Iterator[str]:
+    """Dead letters of steps that run as one: those that came with their count, where these are all."""
+    encoders = [encoder(type_of(each.input, nullable=True, loose=True)) for each in failed.steps]
+    found = collected_letters(job, failed)
+    for row in failed.letters().toLocalIterator() if found is None else found:
+        at, error = row["error"].split(" ", 1) if len(failed.steps) > 1 else (0, row["error"])
+        reason, _, detail = error.partition(": ")
+        step, encode = failed.steps[int(at)], encoders[int(at)]
+        letter = {"unit": job.unit, "task": step.task, "reason": reason, "detail": detail[:4000]}
+        yield compact(letter | {"input": encode(row[f"input_{at}"]), "origin": step.origin})
+
+
+def collected_letters(job: Job, failed: Failures) -> list[Any] | None:
+    """The failing records that came with their count; None where there are more, or may be behind a join that left rows
+    unmade. What a task that ran again has sent again counts once.
+    """
+    counted: Any = None if failed.counted is None else failed.counted._jo  # pyright: ignore[reportPrivateUsage]
+    if counted is None or failed.collected is None or failed.joined or not counted.future().isCompleted():
+        return None
+    row = counted.getRow()
+    if not row.length() or row.getList(2).size() != row.getLong(0):
+        return None
+    java: Any = job.spark._jsparkSession  # pyright: ignore[reportPrivateUsage]
+    rows = java.createDataFrame(row.getList(2), java.parseDataType(failed.collected.json()))
+    found = DataFrame(rows, job.spark).collect()
+    return list({each["row"]: each for each in reversed(found)}.values())
 
 
 def read_parameters(unit: Unit, given: dict[str, Any]) -> dict[str, str]:

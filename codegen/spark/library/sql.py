@@ -91,6 +91,16 @@ def when(condition: str, value: str, otherwise: str = "NULL") -> str:
     return _Case(f"CASE WHEN {bare(condition)} THEN {bare(value)}{rest}")
 
 
+def stands_alone(value: str) -> bool:
+    """Whether it is a call or a `CASE` as a whole, which means the same wherever its text stands.
+
+    >>> stands_alone("f(a, ')')"), stands_alone("f(a) + (b)")
+    (True, False)
+    """
+    called = re.match(r"\w+(?=\()", value, re.ASCII)
+    return isinstance(value, _Case) or (called is not None and bare(value[called.end() :]) != value[called.end() :])
+
+
 def bare(value: str) -> str:
     """SQL without brackets around the whole of it.
 
@@ -110,9 +120,23 @@ def bare(value: str) -> str:
 _BRACKETS = re.compile(r"""[()]|'(?:[^'\\]|\\.)*'|`(?:[^`]|``)*`""", re.DOTALL)
 
 
+class Failing(_Case):
+    """The error for records where a condition is true, by itself: what it says is the same for all of them."""
+
+    condition: str
+    says: str
+
+
 def fails(condition: str, reason: str, detail: str) -> str:
     """The error for records where the condition is true: `reason: detail`."""
-    return when(condition, text(f"{reason}: {detail}"))
+    return failing(condition, text(f"{reason}: {detail}"))
+
+
+def failing(condition: str, says: str) -> str:
+    """An error that says the same wherever the condition is true."""
+    error = Failing(when(condition, says))
+    error.condition, error.says = condition, says
+    return error
 
 
 def first(*errors: str | None) -> str | None:
