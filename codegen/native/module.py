@@ -63,7 +63,7 @@ def _missing(task: Task, op: ops.Join, unit: Unit) -> str:
         producer = unit.task(task.inputs[1].producer)
         timed = any(unit.task(edge.producer).collection.timed for edge in producer.inputs)
         return "joins with tables of event time" if timed and not right.bounded else ""
-    return "" if right.bounded else "joins of streams"
+    return ""
 
 
 NATIVE = Native()

@@ -1,6 +1,7 @@
 """Operators on groups and whole inputs: aggregations, orders, joins, iterations."""
 
 from ghcm.aggregates import AGGREGATES
+from ghcm.functions import Failure
 from ghcm.operators.operator import EXPRESSION, Argument, Operator, option
 from ghcm.support import Never
 from ghcm.types import Shape
@@ -129,7 +130,9 @@ GROUPS = (
             "partner, with a null in its place; semi gives left records that have one, anti those that "
             "have none; null keys have none. A stream that never ends is looked up record by record: in "
             "another input, for whose end it waits, or in what a table has given on when the record comes "
-            "(inner, left, semi, anti). Within an interval, event times are at most so far apart; with "
+            "(inner, left, semi, anti). Within an interval, event times are at most so far apart, also of two "
+            "streams that never end: a record is late, a dead letter, when its partition's watermark has left the "
+            "interval around it, and what met nobody is given on when nobody can come any more; with "
             "asof = true a left record meets only the latest right record at or before its own time (and "
             "within the interval; of several at that time the greatest; inputs that end). Pairs in windows "
             "are joined by key and window, and give {key, value, window}. as = (l, r) => ... makes one record of "
@@ -137,7 +140,7 @@ GROUPS = (
         ),
         exchange="hash",
         stateful=True,
-        failures=EXPRESSION,
+        failures=(*EXPRESSION, Failure.LATE),
     )
     .example(
         (

@@ -83,6 +83,21 @@ def is_lookup(left: Collection, right: Collection) -> bool:
     return right.shape is Shape.TABLE or (not left.bounded and right.bounded)
 
 
+def is_endless(left: Collection, right: Collection) -> bool:
+    """Whether records of both sides meet as they come, and one of the sides never ends."""
+    return not is_lookup(left, right) and not (left.bounded and right.bounded)
+
+
+def is_late(time: int, watermark: int, within_us: int) -> bool:
+    """Whether a record comes to a join of endless inputs within an interval when its partition's watermark has left the
+    interval in which others belong to it.
+
+    >>> is_late(100, 110, 10), is_late(100, 111, 10)
+    (False, True)
+    """
+    return time + within_us < watermark
+
+
 def joined_collection(
     element: Type, left: Collection, right: Collection, kind: JoinKind, *, by_key: bool
 ) -> Collection:

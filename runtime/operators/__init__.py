@@ -13,10 +13,11 @@ from ghcm.runtime.operators.join import JoinOperator, LookupOperator
 from ghcm.runtime.operators.ordering import OrderOperator, WindowTopOperator
 from ghcm.runtime.operators.publish import PublishOperator
 from ghcm.runtime.operators.rows import ChainOperator, PythonBatchOperator, UnionOperator
+from ghcm.runtime.operators.stream_join import StreamJoinOperator
 from ghcm.runtime.operators.tables import ChangesOperator, FinalOperator
 from ghcm.spg import ops
 from ghcm.spg.graph import Task, Unit
-from ghcm.spg.joining import is_lookup
+from ghcm.spg.joining import is_endless, is_lookup
 
 __all__ = ["build"]
 
@@ -49,7 +50,7 @@ def build(task: Task, unit: Unit, code: codes.TaskCode | None, context: Context)
             return OrderOperator(task, op, unit, _code(task, code, codes.OrderCode), context)
         case ops.Join():
             sides = [unit.task(edge.producer).collection for edge in task.inputs]
-            join = LookupOperator if is_lookup(*sides) else JoinOperator
+            join = LookupOperator if is_lookup(*sides) else StreamJoinOperator if is_endless(*sides) else JoinOperator
             return join(task, op, unit, _code(task, code, codes.JoinCode), context)
         case ops.Iterate():
             return IterateOperator(task, op, unit, _code(task, code, codes.IterateCode), context, build)

@@ -17,7 +17,8 @@ from ghcm.runtime.native.code import TimeCode
 from ghcm.runtime.operators.task_operator import TaskOperator
 from ghcm.runtime.state.packing import pack, unpack
 from ghcm.spg.graph import Task, Unit, without_order
-from ghcm.spg.ops import EventTime, Fused, Window
+from ghcm.spg.joining import is_endless
+from ghcm.spg.ops import EventTime, Fused, Join, Window
 from ghcm.types import INT_MAX, String
 
 
@@ -211,9 +212,28 @@ def lateness_of(task: Task, unit: Unit) -> int:
     """
     longest = 0
     for producer in (unit.task(edge.producer) for edge in task.inputs):
-        own = sum(window.allowed_lateness_us for window in _windows_of(producer))
+        own = sum(window.allowed_lateness_us for window in _windows_of(producer)) + _kept_by_join(producer, unit)
         longest = max(longest, lateness_of(producer, unit) + own)
     return longest
+
+
+def _kept_by_join(task: Task, unit: Unit) -> int:
+    """How long behind the watermark a join of endless inputs may give records: what met nobody comes when nobody can
+    come any more, within an interval twice as late, in windows when they close.
+    """
+    sides = [unit.task(edge.producer).collection for edge in task.inputs]
+    if not isinstance(task.op, Join) or not is_endless(*sides):
+        return 0
+    if task.op.within_us is not None:
+        return 2 * task.op.within_us
+    return 0 if task.collection.windowed else _longest_window(task, unit)
+
+
+def _longest_window(task: Task, unit: Unit) -> int:
+    """The size of the largest window in the way to a task."""
+    before = [unit.task(edge.producer) for edge in task.inputs]
+    own = [window.assigner.size_us for each in before for window in _windows_of(each)]
+    return max([0, *own, *(_longest_window(each, unit) for each in before)])
 
 
 def is_closed(end: int, lateness: int, watermark: int) -> bool:

@@ -36,7 +36,7 @@ from ghcm.types import Collection, Shape
 
 
 @dataclass(slots=True)
-class _Held:
+class Held:
     """A kept row, and whether it has met one of the other side."""
 
     row: Row
@@ -49,7 +49,7 @@ class JoinOperator(JoiningOperator):
     def __init__(self, task: Task, op: Join, unit: Unit, code: JoinCode, context: Context) -> None:
         super().__init__(task, op, unit, code, context)
         self._stay = (op.kind.keeps_left or op.kind is JoinKind.ANTI, op.kind.keeps_right)
-        self._kept_rows: list[dict[tuple[object, ...], list[_Held]]] = [{}, {}]
+        self._kept_rows: list[dict[tuple[object, ...], list[Held]]] = [{}, {}]
         self._whole: list[list[Batch]] = [[], []]
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterable[Batch]:
@@ -91,13 +91,16 @@ class JoinOperator(JoiningOperator):
         """What a record gives with those that the other side has so far; without a key it is alone."""
         if not key:
             return [self._lone(ordinal, row)] if self._stay[ordinal] else []
-        held, rows = _Held(row), list[Row]()
-        self._kept_rows[ordinal].setdefault(key, []).append(held)
+        held, rows = Held(row), list[Row]()
+        self._hold(ordinal, key, held)
         for other in self._kept_rows[1 - ordinal].get(key, ()):
             rows += self._pair(*((held, other) if ordinal == 0 else (other, held)), outbox)
         return rows
 
-    def _pair(self, left: _Held, right: _Held, outbox: Outbox) -> list[Row]:
+    def _hold(self, ordinal: int, key: tuple[object, ...], held: Held) -> None:
+        self._kept_rows[ordinal].setdefault(key, []).append(held)
+
+    def _pair(self, left: Held, right: Held, outbox: Outbox) -> list[Row]:
         """What two records of one key give."""
         if not self._belong(left.row, right.row, outbox):
             return []
@@ -156,7 +159,7 @@ class JoinOperator(JoiningOperator):
             whole = [row for number, row, met in entries if number == ordinal and met is None]
             if whole:
                 self._whole[ordinal].append(batch_of(side, whole))
-            held = [_Held(row, met) for number, row, met in entries if number == ordinal and met is not None]
+            held = [Held(row, met) for number, row, met in entries if number == ordinal and met is not None]
             for each, key in zip(held, self._keys(ordinal, [each.row for each in held], None), strict=True):
                 if key:
                     self._kept_rows[ordinal].setdefault(key, []).append(each)

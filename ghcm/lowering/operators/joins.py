@@ -262,15 +262,12 @@ def check_meeting(step: Step, left: Flow, right: Flow, op: Join) -> None:
     if op.by_time:
         if op.asof and not ends:
             step.waits_for_engine("a join of streams as of a time", "asof")
-        elif not ends and not is_lookup(left.collection, right.collection):
-            step.waits_for_engine("a join of streams within an interval", "within")
     elif not right.collection.bounded and right.collection.shape is not Shape.TABLE:
         windowed = left.collection.windowed and right.collection.windowed
         if not (windowed and shares_window(op.left_keys, op.right_keys)):
             message = '"join" needs another input that ends, or a table'
             hint = "A table of it can be joined, two streams within an interval (within = 10s), or by window."
             raise step.report(Code.NEEDS_BOUNDED, message, step.given.span("other"), hint=hint)
-        step.waits_for_engine("a join of streams by window", "other")
 
 
 def check_windows(step: Step, left: Flow, right: Flow) -> None:

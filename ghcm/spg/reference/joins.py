@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from ghcm.expr import Lambda
-from ghcm.spg.joining import JoinKind, is_lookup, joined_element, joined_pair
+from ghcm.functions import Failure
+from ghcm.spg.joining import JoinKind, is_endless, is_late, is_lookup, joined_element, joined_pair
 from ghcm.spg.ops import Join
 from ghcm.spg.reference.functions import Failed
 from ghcm.spg.reference.order import order_key
@@ -19,6 +20,8 @@ def joined(run: Run, step: Step, op: Join, sides: Sequence[tuple[Collection, Seq
     record comes.
     """
     (left_type, left), (right_type, right) = sides
+    if op.within_us is not None and is_endless(left_type, right_type):
+        left, right = (_in_time(run, step, op.within_us, side, records) for side, records in sides)
     rights = _keyed(run, step, op.right_keys, right_type, right)
     met: set[int] = set()
     results: list[Record] = []
@@ -37,6 +40,17 @@ def joined(run: Run, step: Step, op: Join, sides: Sequence[tuple[Collection, Seq
         alone = [other for number, (other, _) in enumerate(rights) if number not in met]
         results += [_made(op, None, other, (left_type, right_type)) for other in alone]
     return results
+
+
+def _in_time(run: Run, step: Step, within_us: int, takes: Collection, records: Sequence[Record]) -> list[Record]:
+    """The records of one side that are not late."""
+    side = Step(step.id, step.op, takes, step.gives, step.origin)
+
+    def check(record: Record) -> None:
+        if record.time is not None and is_late(record.time, record.watermark, within_us):
+            raise Failed(Failure.LATE, "the interval in which others belong to it has passed")
+
+    return [record for record, _ in run.each(side, records, check)]
 
 
 def looked_up_in_time(
