@@ -28,7 +28,7 @@ from ghcm.types import Shape
 
 @dataclass(frozen=True, slots=True)
 class Native:
-    """Runs stream units, in this process, as one Python module."""
+    """Runs units in the engine's own process, each as one Python module."""
 
     name: str = "native"
     requirements: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class Native:
         """The checker says the same to users; this is for graphs that it has not seen."""
         if unit.kind == "batch" and isinstance(task.op, ops.Source) and not task.op.connector.ends:
             return Never(f'"{task.id}" never ends: no batch unit can read it', code="GHCM-521")
-        missing = "sessions" if isinstance(task.op, ops.Sessions) else ""
+        missing = "sessions of streams" if isinstance(task.op, ops.Sessions) and unit.kind == "stream" else ""
         if isinstance(task.op, ops.Join):
             missing = _missing(task, task.op, unit)
         if not missing:

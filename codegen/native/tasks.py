@@ -23,7 +23,7 @@ from ghcm.codegen.native.sections import Place, Section, entry, order_text
 from ghcm.codegen.native.snippets import ATOM
 from ghcm.expr import Expr, Lambda, MakeStruct
 from ghcm.failing import can_fail
-from ghcm.reducers import Aggregate
+from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.spg.graph import Sink
 from ghcm.spg.ops import EventTime, Iterate, Publish, Sort, Top
 from ghcm.types import Collection, List, Map, Struct, Type, is_nullable, strip
@@ -209,8 +209,10 @@ def iterating(at: Place, op: Iterate, steps: list[Section]) -> Section:
         for side, aggregates in (("before", op.until.before), ("after", op.until.after)):
             if aggregates:
                 zero, texts = totals_functions(f"{name}_{side}", aggregates, module)
-                functions += texts
-                parts[side] = f"TotalsCode({zero}, {name}_{side}_add, {name}_{side}_result)"
+                counts = all(each.function is AggregateFunction.COUNT and each.argument is None for each in aggregates)
+                functions += texts[1:] if counts else texts
+                add = None if counts else f"{name}_{side}_add"
+                parts[side] = f"TotalsCode({zero}, {add}, {name}_{side}_result)"
     return Section(
         at.task,
         [*(text for each in steps for text in each.functions), *functions],

@@ -144,7 +144,7 @@ def _structs(name: str, values: Sequence[object], type_: types.Struct) -> pl.Ser
 
 
 def _lists(name: str, values: Sequence[object], item: types.Type) -> pl.Series:
-    if not isinstance(types.strip(item), _CONVERTED):
+    if isinstance(types.strip(item), types.Null | types.Decimal):
         return pl.Series(name, values, dtype=pl.List(dtype(item)))
     lists = cast("Sequence[list[object] | None]", values)
     flat = series("", list(chain.from_iterable(each for each in lists if each is not None)), item)

@@ -121,10 +121,12 @@ class JoinColumns:
 
 @dataclass(frozen=True, slots=True)
 class TotalsCode:
-    """Totals of a whole collection: `add` takes one more record (a canonical value) to the state, from `zero`."""
+    """Totals of a whole collection: `add` takes one more record (a canonical value) to the state, from `zero`; None
+    where the state is the number of records, for each of its parts.
+    """
 
-    zero: object
-    add: Callable[[object, object, Parameters], object]
+    zero: tuple[object, ...]
+    add: Callable[[object, object, Parameters], object] | None
     result: Callable[[object, Parameters], object]
 
 

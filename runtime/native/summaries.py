@@ -88,7 +88,11 @@ class Chosen:
         """One state of two."""
         if left is None or right is None:
             return right if left is None else left
-        return (max if self.last else min)(left, right, key=self._key)
+        one, other = self.by(left[0]), self.by(right[0])
+        if one == other:  # the whole record is looked at only now: it may be large
+            one, other = self.tie(left[1]), self.tie(right[1])
+        ahead: bool = other > one if self.last else other < one  # type: ignore[operator]
+        return right if ahead else left
 
     def of(self, orders: Iterable[object], records: Iterable[object], values: Iterable[object]) -> Any:
         """The state of several records; those without a value are left out."""

@@ -13,6 +13,7 @@ from ghcm.runtime.operators.join import JoinOperator, LookupOperator
 from ghcm.runtime.operators.ordering import OrderOperator, WindowTopOperator
 from ghcm.runtime.operators.publish import PublishOperator
 from ghcm.runtime.operators.rows import ChainOperator, PythonBatchOperator, UnionOperator
+from ghcm.runtime.operators.sessions import SessionsOperator
 from ghcm.runtime.operators.stream_join import StreamJoinOperator
 from ghcm.runtime.operators.tables import ChangesOperator, FinalOperator
 from ghcm.spg import ops
@@ -55,7 +56,7 @@ def build(task: Task, unit: Unit, code: codes.TaskCode | None, context: Context)
         case ops.Iterate():
             return IterateOperator(task, op, unit, _code(task, code, codes.IterateCode), context, build)
         case ops.Sessions():
-            raise GhcmError(f'the native engine has no sessions yet, and "{task.id}" needs them', code="GHCM-501")
+            return SessionsOperator(task, op, unit, context)
         case ops.Publish():
             return PublishOperator(task, op, unit, _code(task, code, codes.PolicyCode), context)
         case ops.Source() | ops.ReadSink() | ops.ReadTable() | ops.To() | ops.Reply():

@@ -5,7 +5,7 @@ operator everything at once, so that nothing of a round outlives it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from ghcm.runtime.contract import INFINITY, Context, Operator, Outbox
 from ghcm.runtime.data.batch import Batch
@@ -79,7 +79,9 @@ class IterateOperator(TaskOperator):
     def _totals(self, code: TotalsCode | None, batches: Sequence[Batch]) -> object:
         if code is None:
             return ()
-        whole, state = isinstance(self._task.collection.element, Struct), code.zero
+        if code.add is None:
+            return code.result((sum(map(len, batches)),) * len(code.zero), self._parameters)
+        whole, state = isinstance(self._task.collection.element, Struct), cast("object", code.zero)
         for batch in batches:
             for row in batch.rows():
                 state = code.add(state, row if whole else row[0], self._parameters)

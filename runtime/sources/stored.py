@@ -23,8 +23,8 @@ class _Part:
 
 
 class StoredSource:
-    """The records of a sink. `latest` gives its latest version, `read` the rows of a version; both block and run in a
-    thread.
+    """The records of a sink. `latest` gives its latest version, None where nothing was committed; `read` the rows of a
+    version, or what others have left there; both block and run in a thread.
 
     The position is the version and how many rows were given. `version`: the one to read, None for the latest.
     """
@@ -80,9 +80,6 @@ class StoredSource:
 
     def _fetch(self) -> None:
         version = self._version if self._version is not None else self._latest()
-        if version is None:
-            self._mailbox.put(_Part(None, [], True))
-            return
         rows = islice(self._read(version), self._given, None)
         while part := list(islice(rows, _ROWS)):
             if not self._mailbox.put(_Part(version, part, False)):

@@ -7,7 +7,6 @@ from collections import Counter
 import pytest
 from pyspark.sql import SparkSession
 
-from ghcm.errors import GhcmError
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
 from ghcm.source import Source
@@ -15,8 +14,7 @@ from ghcm.spg.graph import Program
 from ghcm.spg.reference import Result, run
 from ghcm.spg.verify import verify
 from tests.conformance.spark_sinks import differences_on_spark
-from tests.conformance.text_programs import program_of
-from tests.unit.runtime.operators.harness import module_of
+from tests.conformance.text_programs import agrees_natively, program_of
 
 LIVE = """program live
 record R {{ k: string, at: int }}
@@ -79,6 +77,5 @@ def test_sessions_agree_on_spark(program: Program, spark: SparkSession) -> None:
     assert differences_on_spark(spark, program) == []
 
 
-def test_the_native_engine_refuses_sessions(program: Program) -> None:
-    with pytest.raises(GhcmError, match="the native engine has no sessions yet"):
-        module_of(program, program.unit("u"))
+def test_sessions_agree_natively(program: Program) -> None:
+    agrees_natively(program)

@@ -44,8 +44,8 @@ def test_a_unit_that_leaves_it_open_has_a_form_for_each_engine_that_can_run_it()
     program = parse_program(TEXT.replace(" engine native", ""))
     made = generate(program)
     assert (list(made.files), made.program) == (["native/u.py", "spark/u.py"], program)
-    made = generate(parse_program(SESSIONS.replace("stream u", "batch u")))
-    assert (list(made.files), made.program.units[0].engine) == (["spark/u.py"], "spark")
+    made = generate(parse_program(TEXT.replace(" engine native", "").replace('files("out"', 'kafka("out"')))
+    assert (list(made.files), made.program.units[0].engine) == (["native/u.py"], "native")
 
 
 def test_an_engine_that_there_is_not_is_refused() -> None:
@@ -56,7 +56,9 @@ def test_an_engine_that_there_is_not_is_refused() -> None:
 
 
 def test_what_an_engine_has_not_is_refused_with_its_line() -> None:
-    with pytest.raises(GhcmError, match='the native engine has no sessions yet, and "s" needs them') as caught:
+    with pytest.raises(
+        GhcmError, match='the native engine has no sessions of streams yet, and "s" needs them'
+    ) as caught:
         generate(parse_program(SESSIONS))
     assert (caught.value.code, caught.value.place is not None) == ("GHCM-501", True)
 
