@@ -1,5 +1,5 @@
-"""Attack chains from 512,240 alerts: the Spark job that GHCM writes, on a warm session, beside PySpark and Polars
-written by hand, in turn, in one run; what they leave is compared.
+"""Attack chains from 512,240 alerts: the native engine of GHCM, the Spark job that it writes, on a warm session, and
+PySpark and Polars written by hand, in turn, in one run; what they leave is compared.
 
 The alerts are real ones, repeated: ten copies of the 47,876 of ten teams and 33,480 of an eleventh, each over
 networks and days of its own.
@@ -29,7 +29,12 @@ __all__ = ["measure", "repeated"]
 
 PROGRAM = Path(__file__).parents[1] / "examples" / "traffic" / "traffic.istream"
 ALERTS = 512_240
-NAMES = {"ghcm": "GHCM on Spark", "spark": "PySpark by hand", "polars": "Polars by hand"}
+NAMES = {
+    "native": "GHCM, native engine",
+    "ghcm": "GHCM on Spark",
+    "spark": "PySpark by hand",
+    "polars": "Polars by hand",
+}
 
 
 def measure(source: Path, runs: int) -> list[Row]:
@@ -99,6 +104,22 @@ def _ghcm(folder: Path) -> Callable[[], None]:
     return run
 
 
+def _native(folder: Path) -> Callable[[], None]:
+    from ghcm.driver import build
+    from ghcm.runtime.bundle import Bundle
+    from ghcm.runtime.calls.once import run_once
+    from ghcm.runtime.pubsub.connections import Connections
+
+    bundle, connections = Bundle.open(build(PROGRAM, folder / "traffic.ghcm")), Connections(folder)
+
+    def run() -> None:
+        outcome = run_once(bundle, "rebuild", connections, folder / "state")
+        if outcome.error is not None:
+            raise outcome.error
+
+    return run
+
+
 def _spark(folder: Path) -> Callable[[], None]:
     from bench.scenarios_in_spark import rebuild
 
@@ -124,7 +145,7 @@ def _session(folder: Path) -> SparkSession:
 
 if __name__ == "__main__":
     name, folder, runs = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
-    run = {"ghcm": _ghcm, "spark": _spark, "polars": _polars}[name](folder)
+    run = {"native": _native, "ghcm": _ghcm, "spark": _spark, "polars": _polars}[name](folder)
     seconds: list[float] = []
     for _ in range(runs):
         start = time.perf_counter()

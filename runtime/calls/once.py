@@ -27,7 +27,7 @@ def run_once(
     """What came of the run: its sinks are committed as versions of this `call`. `parameters` as JSON has them;
     GhcmError where they do not fit. `state`: a folder for what outlives a step.
     """
-    scheduler, found = Scheduler(), list[Outcome]()
+    scheduler, found = Scheduler(tame_collector=True), list[Outcome]()
     services = Services(compiled, connections, scheduler, build, "once", state, state, form)
     instruction = Instruction(call or new_id(), services.program.name, unit, parameters or {})
 
