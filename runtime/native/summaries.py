@@ -91,7 +91,7 @@ class Chosen:
         one, other = self.by(left[0]), self.by(right[0])
         if one == other:  # the whole record is looked at only now: it may be large
             one, other = self.tie(left[1]), self.tie(right[1])
-        ahead: bool = other > one if self.last else other < one  # type: ignore[operator]
+        ahead: bool = other > one if self.last else other < one
         return right if ahead else left
 
     def of(self, orders: Iterable[object], records: Iterable[object], values: Iterable[object]) -> Any:
