@@ -162,5 +162,5 @@ def _leaves(column: pl.Expr, type_: types.Type) -> list[pl.Expr] | None:
             return [*whole, *(leaf for each in inside for leaf in each or ())]
         case types.Float() | types.List() | types.Map():
             return None
-        case _:
+        case _:  # Polars compares values of the rest as the language does
             return [column]
