@@ -9,10 +9,13 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from functools import partial
+from threading import Event
 
-from ghcm.runtime.contract import INFINITY, NEVER, Clock, Gate, Idler, Operator, Outbox, WallClock
+from ghcm.runtime.contract import INFINITY, NEVER, Clock, Gate, Idler, Operator, Outbox, Publication, WallClock
 from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.data.dead_letter import DeadLetter
 from ghcm.runtime.engine.edge import Barrier, End, Item, Partitions, Watermark
 from ghcm.runtime.engine.host import Host
 from ghcm.runtime.engine.inlets import Ends, Inlets
@@ -25,6 +28,9 @@ _FORGETS, _DEAR = 1.05, 2.0
 """By how much the least that a record cost is taken to grow with each step; how much more than that is too much to be
 the records' own cost.
 """
+_LARGE = 2048
+"""Records that are worth the way to a compute thread and back."""
+_COMPUTE_STEP_S = 0.05
 
 
 class StepSize:
@@ -49,9 +55,38 @@ class StepSize:
             self.rows = min(self._most, self.rows * 2)
 
 
+class _Beside:
+    """What a compute thread makes of a batch, and where an operator puts its failed records meanwhile."""
+
+    def __init__(self) -> None:
+        self.letters: list[DeadLetter] = []
+        self.made: Future[list[Batch]] | None = None
+        self.ready = Event()
+        """Set when the thread has left the operator."""
+
+    def dead(self, letter: DeadLetter) -> None:
+        """As `Outbox.dead`."""
+        self.letters.append(letter)
+
+    def publish(self, publication: Publication) -> None:
+        """As `Outbox.publish`; policies work in the loop."""
+        raise AssertionError(f"a compute thread publishes {publication}")
+
+    @property
+    def done(self) -> bool:
+        """Whether it is made."""
+        return self.made is not None
+
+    def given(self) -> list[Batch]:
+        """What was made, or what it has failed with."""
+        assert self.made is not None, "asked for when it is done"
+        return self.made.result()
+
+
 class OperatorTasklet(UnitTasklet):
     """Runs an instance of an operator of one or several inputs. `done_before`: it had finished in the snapshot that it
     was restored from. `follower`: what it is told of other event times that its own may have to follow.
+    `computes`: large batches in columns are processed by a compute thread, until which the tasklet does nothing else.
     """
 
     def __init__(
@@ -64,6 +99,7 @@ class OperatorTasklet(UnitTasklet):
         urgent: bool = False,
         done_before: bool = False,
         follower: Follower | None = None,
+        computes: bool = False,
     ) -> None:
         super().__init__(instance, host, ends.edges, urgent=urgent)
         self.operator = operator
@@ -78,6 +114,8 @@ class OperatorTasklet(UnitTasklet):
         self._inputs = Inputs(self._inlets.ended)
         self._todo: deque[Callable[[], bool]] = deque()
         self._done_before = done_before
+        self._computes = computes
+        self._beside: _Beside | None = None
         self._idler = operator if isinstance(operator, Idler) else None
         self._follower = follower if self._idler is not None else None
         if self._follower is not None:
@@ -169,10 +207,42 @@ class OperatorTasklet(UnitTasklet):
                 self._idler.follow(partition, self.watermark)
 
     def _process(self, ordinal: int, batch: Batch) -> bool:
+        if self._beside is not None or (self._computes and batch.columnar and len(batch) >= _LARGE):
+            beside = self._beside or self._begin_beside(ordinal, batch)
+            if not beside.done:
+                return False
+            self._beside = None if (taken := self.outbox.give(beside.given)) else beside
+            return taken
         started = time.perf_counter()
         taken = self.outbox.give(lambda: self.operator.process(ordinal, batch, self.outbox))
         self.size.took(len(batch), time.perf_counter() - started, self._host.scheduler.step_s)
         return taken
+
+    def rest(self) -> None:
+        """Wait until no compute thread works on the operator: somebody is to look at what it keeps."""
+        if self._beside is not None:
+            self._beside.ready.wait()
+
+    def _begin_beside(self, ordinal: int, batch: Batch) -> _Beside:
+        beside = self._beside = _Beside()
+
+        def process() -> list[Batch]:
+            started = time.perf_counter()
+            try:
+                return list(self.operator.process(ordinal, batch, beside))
+            finally:
+                self.size.took(len(batch), time.perf_counter() - started, _COMPUTE_STEP_S)
+                beside.ready.set()
+
+        def done(made: Future[list[Batch]]) -> None:
+            beside.made = made
+            if not self._done:
+                for letter in beside.letters:
+                    self.outbox.dead(letter)
+                self._host.scheduler.wake(self)
+
+        self._host.scheduler.beside(process, done)
+        return beside
 
     def _tick(self) -> bool:
         """Let event time go on as far as the inputs, or the clock, allow."""

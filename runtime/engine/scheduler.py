@@ -9,9 +9,10 @@ import heapq
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from itertools import count
 from threading import Event, Lock, get_ident
 from typing import Protocol, TypeVar
@@ -25,6 +26,7 @@ _FULL_EVERY = 100
 _SHORT_STEP_S, _LONG_STEP_S = 0.003, 0.06
 _CALM_S = 5.0
 _FEW_TIMERS = 64
+_COMPUTE_THREADS = 2
 
 
 class Progress(Enum):
@@ -96,6 +98,7 @@ class Scheduler:
         self.waiting = False
         self._called = -_CALM_S
         self._collections = 0
+        self._compute: ThreadPoolExecutor | None = None
 
     def wake(self, tasklet: Tasklet) -> None:
         """Give the tasklet a turn soon."""
@@ -135,6 +138,15 @@ class Scheduler:
                 self.post(run)
         return function() if ended else answer.result()
 
+    def beside(self, call: Callable[[], T], done: Callable[[Future[T]], None]) -> None:
+        """Have a compute thread make this call, and the loop `done` with what came of it. For what leaves Python to
+        others while it works: two calls that do not take as long as one after the other.
+        """
+        if self._compute is None:
+            self._compute = ThreadPoolExecutor(_COMPUTE_THREADS, "ghcm-compute")
+        future = self._compute.submit(call)
+        future.add_done_callback(lambda made: self.post(partial(done, made)))
+
     def at(self, due: float, call: Callable[[], None]) -> Timer:
         """Have the loop make this call when the monotonic clock has reached `due` (seconds)."""
         timer = Timer(due, next(self._order), call)
@@ -173,6 +185,8 @@ class Scheduler:
                 if not self._turns():
                     self._sleep()
         finally:
+            if self._compute is not None:
+                self._compute.shutdown(wait=False, cancel_futures=True)
             with self._asking:
                 self._ended = True
             for call in tuple(self._asked):

@@ -27,6 +27,7 @@ from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Broadcast, Exchange, Forward, Global, Hash, Rebalance, Task, Unit
 from ghcm.spg.ops import To, Union
 from ghcm.spg.traits import Role, traits_of
+from ghcm.types import Shape
 
 AnyTasklet: TypeAlias = SourceTasklet | OperatorTasklet | SinkTasklet | ReplyTasklet
 
@@ -201,5 +202,6 @@ def _operator(task: Task, instance: Instance, ends: Ends, running: Running) -> O
         running.host,
         urgent=running.urgent,
         done_before=begun.finished,
+        computes=not running.urgent and task.collection.shape is not Shape.TABLE,  # which calls look at
         follower=None if running.idleness is None else running.idleness.follower(instance.name),
     )

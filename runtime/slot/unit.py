@@ -306,6 +306,8 @@ class Tables:
         if run.error is not None:
             raise run.error
         tasklets = [each for each in run.graph.operators.values() if each.instance.task == task]
+        for each in tasklets:
+            each.rest()
         tables: list[Table] = [each.operator for each in tasklets if isinstance(each.operator, Table)]
         if not tables:
             raise GhcmError(f'unit "{unit}" has no table "{task}"', code="GHCM-747")
