@@ -33,6 +33,7 @@ class Draft:
     output: Path | None = None
     key: Path | None = None
     engine: str | None = None
+    parallelism: int | None = None
     syntax: ast.Program | None = None
     lowered: Program | None = None
     optimised: Optimised | None = None
@@ -59,7 +60,8 @@ def _lower(draft: Draft) -> Draft:
     from ghcm.lowering import lower
 
     lowered = lower(_made(draft.syntax))
-    return replace(draft, lowered=lowered if draft.engine is None else _on_engine(lowered, draft.engine))
+    lowered = lowered if draft.engine is None else _on_engine(lowered, draft.engine)
+    return replace(draft, lowered=lowered if draft.parallelism is None else _divided(lowered, draft.parallelism))
 
 
 def _on_engine(program: Program, engine: str) -> Program:
@@ -71,6 +73,13 @@ def _on_engine(program: Program, engine: str) -> Program:
         raise GhcmError(f'no batch unit runs on "{engine}"', code="GHCM-605", hint=f"there are {known}.")
     units = tuple(replace(each, engine=engine) if each.kind == "batch" else each for each in program.units)
     return replace(program, units=units)
+
+
+def _divided(program: Program, count: int) -> Program:
+    """The program with so many instances of each task that can be divided, in all streams that run by themselves."""
+    runs = [unit.kind == "stream" and not unit.responsive for unit in program.units]
+    units = zip(program.units, runs, strict=True)
+    return replace(program, units=tuple(replace(unit, parallelism=count) if own else unit for unit, own in units))
 
 
 def _verify(draft: Draft) -> Draft:
@@ -184,11 +193,13 @@ def check(path: Path) -> Program:
     return _made(_run(CHECK, Draft(path), _ignore).lowered)
 
 
-def compile(path: Path, observe: Observe = _ignore, engine: str | None = None) -> Compiled:
-    """The program at `path`, checked, optimised and turned into code, with its batch units on the `engine` if that is
-    given; ProgramError as `check` raises it.
+def compile(
+    path: Path, observe: Observe = _ignore, engine: str | None = None, parallelism: int | None = None
+) -> Compiled:
+    """The program at `path`, checked, optimised and turned into code, with its batch units on the `engine` and with
+    `parallelism` instances of the tasks of its streams, if that is given; ProgramError as `check` raises it.
     """
-    return _compiled(_run(COMPILE, Draft(path, engine=engine), observe))
+    return _compiled(_run(COMPILE, Draft(path, engine=engine, parallelism=parallelism), observe))
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,11 +239,12 @@ def build(
     observe: Observe = _ignore,
     key: Path | None = None,
     engine: str | None = None,
+    parallelism: int | None = None,
 ) -> Path:
     """Write the bundle of the program at `path`, by default beside it as `<program>.ghcm`, signed with the `key` in a
-    file if there is one, and return where it is. `engine` as in `compile`.
+    file if there is one, and return where it is. `engine` and `parallelism` as in `compile`.
     """
-    draft = _run(BUILD, Draft(path, output or path.with_suffix(".ghcm"), key, engine), observe)
+    draft = _run(BUILD, Draft(path, output or path.with_suffix(".ghcm"), key, engine, parallelism), observe)
     return _made(draft.output)
 
 

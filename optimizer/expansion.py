@@ -67,7 +67,7 @@ def _remark(unit: Unit, task: Task, remarks: Remarks) -> None:
         remarks.applied(unit, task, _LAW, f"{task.parallelism} instances: {why}")
     elif unit.parallelism is not None and (why := obstacle(unit, task)):
         remarks.declined(unit, task, _LAW, why)
-    elif before > 1 and traits_of(task.op).state is State.KEYED:
+    elif task.parallelism == 1 and before > 1 and traits_of(task.op).state is State.KEYED:
         remarks.declined(unit, task, _LAW, "one instance keeps its state: in a slot, dealing records out costs more")
 
 

@@ -12,7 +12,20 @@ from ghcm.cli import elsewhere, terminal
 from ghcm.cli.failure import failed_job
 from ghcm.cli.programs import bundled, is_bundle
 from ghcm.cli.server import is_elsewhere, server_of
-from ghcm.cli.terminal import RUNNABLE, Beside, Certificate, Engine, Json, Key, Profile, Redis, Runnable, State, fetched
+from ghcm.cli.terminal import (
+    RUNNABLE,
+    Beside,
+    Certificate,
+    Engine,
+    Json,
+    Key,
+    Parallelism,
+    Profile,
+    Redis,
+    Runnable,
+    State,
+    fetched,
+)
 from ghcm.errors import GhcmError
 
 Host = Annotated[str | None, typer.Option("--host", metavar="HOST", help="Where HTTP listens.")]
@@ -86,6 +99,7 @@ def submit(  # noqa: PLR0913, PLR0917 - the options of a job, by name
     fresh: Fresh = False,
     beside: Beside = False,
     engine: Engine = None,
+    parallelism: Parallelism = None,
     server: At = None,
     state: State = None,
     json: Json = False,
@@ -98,13 +112,13 @@ def submit(  # noqa: PLR0913, PLR0917 - the options of a job, by name
     with tempfile.TemporaryDirectory(prefix="ghcm-") as folder:
         if is_elsewhere(server, state):
             asked = server_of(server, state)
-            bundle = bundled(fetched(program), Path(folder), engine)
+            bundle = bundled(fetched(program), Path(folder), engine, parallelism)
             job = elsewhere.submit(asked, bundle, again=again, beside=beside, directory=directory)
             upgrade = None if job["changes"] is None else {"changes": job.pop("changes")}
             job = elsewhere.await_running(asked, job) if wait else job
         else:
             control, base = terminal.control(state), _here(directory)
-            bundle = bundled(fetched(program), Path(folder), engine)
+            bundle = bundled(fetched(program), Path(folder), engine, parallelism)
             answer = control.ask("submit", again=again, beside=beside, bundle=str(bundle.absolute()), base=base)
             job = cast("dict[str, Any]", answer["job"])
             upgrade = cast("dict[str, Any] | None", answer.get("growth"))

@@ -16,7 +16,7 @@ import typer
 
 from ghcm.cli import terminal
 from ghcm.cli.failure import FAILED, INTERRUPTED, guarded
-from ghcm.cli.terminal import Engine, Json, Program
+from ghcm.cli.terminal import Engine, Json, Parallelism, Program
 from ghcm.errors import GhcmError
 
 if TYPE_CHECKING:
@@ -169,7 +169,12 @@ Sign = Annotated[Path | None, typer.Option("--sign", metavar="KEY", help="Sign t
 
 
 def build(
-    program: Program, output: Output = None, sign: Sign = None, engine: Engine = None, json: Json = False
+    program: Program,
+    output: Output = None,
+    sign: Sign = None,
+    engine: Engine = None,
+    parallelism: Parallelism = None,
+    json: Json = False,
 ) -> None:
     """Compile a program into a bundle."""
     from ghcm import driver
@@ -180,7 +185,7 @@ def build(
         read_key(sign)  # what is wrong with it is said before the work
     begun = time.monotonic()
     with terminal.steps(len(driver.BUILD)) as step:
-        path = driver.build(program, output, step, sign, engine)
+        path = driver.build(program, output, step, sign, engine, parallelism)
     seconds = time.monotonic() - begun
     size = path.stat().st_size if path.is_file() else sum(file.stat().st_size for file in path.rglob("*"))
     document = {"bundle": str(path), "bytes": size, "seconds": round(seconds, 3)}
@@ -192,19 +197,20 @@ def is_bundle(path: Path) -> bool:
     return path.suffix == ".ghcm" or (path / "manifest.json").is_file()
 
 
-def bundled(program: Path, folder: Path, engine: str | None = None) -> Path:
-    """The bundle itself, or that of a program, built into the folder for this engine. GhcmError if one is said of a
-    bundle.
+def bundled(program: Path, folder: Path, engine: str | None = None, parallelism: int | None = None) -> Path:
+    """The bundle itself, or that of a program, built into the folder for this engine and so many instances. GhcmError
+    if they are said of a bundle.
     """
     if is_bundle(program):
-        if engine is not None:
-            message = f'"{program}" is built already, so that --engine says nothing'
-            raise GhcmError(message, code="GHCM-605", hint=f"ghcm build PROGRAM --engine {engine}")
+        for option, value in (("--engine", engine), ("--parallelism", parallelism)):
+            if value is not None:
+                message = f'"{program}" is built already, so that {option} says nothing'
+                raise GhcmError(message, code="GHCM-605", hint=f"ghcm build PROGRAM {option} {value}")
         return program
     from ghcm import driver
 
     with terminal.steps(len(driver.BUILD)) as step:
-        return driver.build(program, folder / f"{program.stem}.ghcm", step, engine=engine)
+        return driver.build(program, folder / f"{program.stem}.ghcm", step, engine=engine, parallelism=parallelism)
 
 
 Textmate = Annotated[bool, typer.Option("--textmate", help="Print the TextMate grammar (JSON) and end.")]

@@ -216,6 +216,17 @@ Engine = Annotated[
     ),
 ]
 
+Parallelism = Annotated[
+    int | None,
+    typer.Option(
+        "--parallelism",
+        metavar="N",
+        min=1,
+        max=64,
+        help="How many instances each task has that can be divided, in all streams; a later run may have others.",
+    ),
+]
+
 Beside = Annotated[bool, typer.Option("--beside", help="Append to sinks even if another job appends to them.")]
 
 Directory = Annotated[

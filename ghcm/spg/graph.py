@@ -90,6 +90,7 @@ class Parameter:
 class Unit:
     """One computation: its tasks in topological order. `cache` is the msg cache that a responsive unit listens to,
     `engine` who runs it: the name of an engine of `ghcm.codegen.engines`, or "auto", which leaves it to each run.
+    `parallelism`: how many instances the user wants of each task that can be divided; None leaves it to the optimiser.
     """
 
     name: str
@@ -100,6 +101,7 @@ class Unit:
     tasks: tuple[Task, ...]
     origin: Origin = field(compare=False)
     engine: str = "auto"
+    parallelism: int | None = None
     _by_id: dict[str, Task] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

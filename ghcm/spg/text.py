@@ -89,6 +89,7 @@ def _unit_lines(unit: graph.Unit, texts: dict[str, str]) -> Iterator[str]:
     heading += f"({', '.join(parameters)})" if parameters else ""
     heading += f" on {word_or_quoted(unit.cache)}" if unit.cache is not None else ""
     heading += f" engine {word_or_quoted(unit.engine)}" if unit.engine != "auto" else ""
+    heading += f" parallelism {unit.parallelism}" if unit.parallelism is not None else ""
     yield f"{heading}  # {unit.origin}"
     for task in unit.tasks:
         yield from _task_lines(task, scope)
@@ -270,12 +271,13 @@ class Reader:
         parameters = tuple(tokens.many(")", self._parameter)) if tokens.accept("(") else ()
         cache = tokens.name() if tokens.accept("on") else None
         engine = tokens.name() if tokens.accept("engine") else "auto"
+        parallelism = tokens.integer() if tokens.accept("parallelism") else None
         origin = self._origin()
         scope = Scope(types=self.types, parameters={each.name: each.type for each in parameters})
         tasks: list[graph.Task] = []
         while tokens.peek.kind != "end" and tokens.peek.column > 1:
             tasks.append(self._task(scope, 0))
-        return graph.Unit(name, kind, responsive, parameters, cache, tuple(tasks), origin, engine)
+        return graph.Unit(name, kind, responsive, parameters, cache, tuple(tasks), origin, engine, parallelism)
 
     def _parameter(self) -> graph.Parameter:
         name, type_ = self.tokens.named(":"), read_type(self.tokens, self.types)

@@ -58,6 +58,8 @@ def _unit(program: Program, unit: Unit) -> Iterator[str]:
     yield from (f'task "{id}" exists twice' for id in _twice(each.id for each in unit.tasks))
     if unit.cache is not None and unit.cache not in [each.name for each in program.caches]:
         yield f'there is no cache "{unit.cache}"'
+    if unit.parallelism is not None and (unit.parallelism < 1 or unit.kind == "batch" or unit.responsive):
+        yield "it has instances of tasks, which only a stream that runs by itself has"
     if not unit.responsive and (unit.cache is not None or unit.parameters):
         yield "it is not responsive and has parameters or a cache"
     for parameter in unit.parameters:

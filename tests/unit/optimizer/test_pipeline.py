@@ -16,7 +16,7 @@ stream u
 
 
 def test_a_wrong_order_is_refused() -> None:
-    with pytest.raises(ValueError, match='"compress-tasks" requires "no redundant calls are left"'):
+    with pytest.raises(ValueError, match='"expand-tasks" requires "every chain of row operations is one task"'):
         check_order(tuple(reversed(PASSES)))
 
 
