@@ -7,11 +7,12 @@ from ghcm.codegen.native.rows.expressions import RowScope
 from ghcm.codegen.native.rows.lines import Made, bind_record, condition_function, per_row
 from ghcm.codegen.native.rows.text import Code, tuple_text
 from ghcm.codegen.native.sections import Place, Section, entry, order_text
+from ghcm.codegen.native.snippets import ATOM
 from ghcm.expr import Lambda
 from ghcm.failing import can_fail
 from ghcm.spg.joining import is_lookup
 from ghcm.spg.ops import Join
-from ghcm.types import Collection, List, Struct, is_nullable, strip
+from ghcm.types import Collection, List, Null, Nullable, Struct, Type, is_nullable, strip
 
 
 def joining(at: Place, op: Join) -> Section:
@@ -47,13 +48,12 @@ def _columns(at: Place, op: Join) -> list[str]:
 
 def _side(collection: Collection, name: str, side: str, keys: tuple[Lambda, ...], *, watermark: bool) -> str:
     """A side as columns `@0`, `@1`, ... of its keys and one column of its records."""
-    columns: list[tuple[str, Column]] = []
-    for index, key in enumerate(keys):
-        if isinstance(strip(key.body.type), Struct | List):
-            raise Unsupported("Polars joins by scalars only as the language does")
+    found: list[Column] = []
+    for key in keys:
         scope = ColumnScope()
         scope.bind(key.parameters[0])
-        columns.append((f"@{index}", scope.value(key.body)))
+        found += _scalars(scope.value(key.body), key.body.type)
+    columns = [(f"@{index}", column) for index, column in enumerate(found)]
     element = collection.element
     names = ", ".join(f'"{part}"' for part in element.names) if isinstance(element, Struct) else ""
     record = Column(f"pl.struct({names})" if names else 'pl.col("value")')
@@ -64,6 +64,17 @@ def _side(collection: Collection, name: str, side: str, keys: tuple[Lambda, ...]
         f"return frame.select({', '.join([*selection([*columns, (side, record)]), *hidden])})",
     ]
     return frame_function(name, lines)
+
+
+def _scalars(key: Column, type_: Type) -> list[Column]:
+    """What two keys of the type are compared by, such as the begin and the end of a window."""
+    plain = strip(type_)
+    if not isinstance(plain, Struct | List):
+        return [key]
+    nested = Nullable | Null | Struct | List
+    if isinstance(plain, List) or not plain.fields or any(isinstance(each.type, nested) for each in plain.fields):
+        raise Unsupported("Polars joins by scalars only as the language does")
+    return [Column(f'{key.at(ATOM)}.struct.field("{each.name}")', fails=key.fails) for each in plain.fields]
 
 
 def _joined(at: Place, op: Join) -> str:

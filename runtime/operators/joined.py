@@ -179,7 +179,7 @@ class FrameJoin:
 
     def _paired(self, part: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
         """The pairs of records that belong together."""
-        keys, within = [f"@{index}" for index in range(len(self.op.left_keys))], self.op.within_us
+        keys, within = [name for name in right.columns if name[1:].isdigit()], self.op.within_us
         pairs = self._done(lambda left, _: left.join(right, on=keys, how="inner", maintain_order="left_right"), part)
         if within is not None:
             apart = pl.col("@left_time").cast(pl.Int128) - pl.col("@right_time").cast(pl.Int128)
