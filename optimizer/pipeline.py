@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ghcm.optimizer.compression import COMPRESS_TASKS
+from ghcm.optimizer.deltas import WORK_ON_DELTAS
 from ghcm.optimizer.expansion import EXPAND_TASKS
 from ghcm.optimizer.liveness import DROP_UNUSED
 from ghcm.optimizer.passes import Fact, Pass, Remark, Remarks
 from ghcm.optimizer.rules import REMOVE_REDUNDANT_CALLS
 from ghcm.spg.graph import Program
 
-PASSES: tuple[Pass, ...] = (DROP_UNUSED, REMOVE_REDUNDANT_CALLS, COMPRESS_TASKS, EXPAND_TASKS)
+PASSES: tuple[Pass, ...] = (DROP_UNUSED, WORK_ON_DELTAS, REMOVE_REDUNDANT_CALLS, COMPRESS_TASKS, EXPAND_TASKS)
 
 
 def check_order(passes: Sequence[Pass]) -> None:

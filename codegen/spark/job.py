@@ -19,12 +19,12 @@ from ghcm.expr import fresh
 from ghcm.reducers import Aggregate
 from ghcm.source import SourceLine
 from ghcm.spg.connectors import Kafka
-from ghcm.spg.graph import Forward, Input, Program, Task, Unit, entry_of, step_unit
+from ghcm.spg.graph import Forward, Input, Program, Task, Unit, entry_of, leading_to, step_unit
 from ghcm.spg.ops import AggregateByKey, EventTime, Fused, Iterate, Join, Op, Publish, Reply, Source, To, Union
 from ghcm.spg.traits import TIME, Time, traits_of
 from ghcm.types import Struct
 
-_OWN = frozenset({"job", "rows", "state", "step", "steps", "run", "UNIT", "F", "DataFrame"})
+_OWN = frozenset({"job", "rows", "state", "step", "known", "steps", "run", "UNIT", "F", "DataFrame"})
 """Names that stand in every job."""
 
 _NOTHING: Mapping[str, str] = {}
@@ -158,15 +158,14 @@ def _with_steps(unit: Unit, tasks: tuple[Task, ...]) -> tuple[Task, ...]:
         found.append(task)
         if isinstance(task.op, Iterate):
             inner = step_unit(unit, task, task.op)
-            found += _with_steps(inner, _own(task, inner))
+            needed = [each for id in _results(task.op).values() for each in leading_to(task.op.tasks, id)]
+            found += _with_steps(inner, tuple(each for each in task.op.tasks if each in needed))
     return tuple(found)
 
 
-def _own(task: Task, inner: Unit) -> tuple[Task, ...]:
-    """The needed tasks of a step without those that stand for its inputs."""
-    assert isinstance(task.op, Iterate)
-    entries = {entry_of(index) for index in range(len(task.inputs))}
-    return tuple(each for each in live_tasks(inner, task.op.result) if each.id not in entries)
+def _results(op: Iterate) -> dict[str, str]:
+    """The tasks of a step whose records the next round takes, by what the job calls the function that gives them."""
+    return {"step": op.result} | ({} if op.known is None else {"known": op.known})
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,33 +193,37 @@ class _Maker:
             tuple(inputs),
             hidden[task.id],
         )
-        inside, step = self._step(unit, task, inputs) if isinstance(task.op, Iterate) else ([], None)
+        inside, rounds = self._rounds(unit, task, task.op, inputs) if isinstance(task.op, Iterate) else ([], None)
         ends = isinstance(task.op, To | Publish | Reply)
         arguments = ", ".join(["job: Job", *(f"{name}: DataFrame" for name in inputs)])
         own = _Function(
             head=f"def {self.names[task.id]}({arguments}) -> {'None' if ends else 'DataFrame'}:",
             words=f"{type(task.op).__name__} {task.id}, {task.origin}".replace("\\", "/"),
-            body=_body(scope, task, step),
+            body=_body(scope, task, rounds),
         )
         return [*inside, own]
 
-    def _step(self, unit: Unit, task: Task, inputs: list[str]) -> tuple[list[_Function], list[str]]:
-        """The functions of the tasks of a step, and the statements of one round."""
-        assert isinstance(task.op, Iterate)
-        inner = step_unit(unit, task, task.op)
-        hidden, tasks = hidden_columns(inner, task.op.result), _own(task, inner)
-        functions = [each for own in tasks for each in self.functions(inner, own, hidden)]
-        known = {entry_of(index): name for index, name in enumerate(["state", *inputs[1:]])}
-        lines = [f"{_variable(self.names, own.id)} = {_call(self.names, own, known)}" for own in tasks]
-        result = known.get(task.op.result) or _variable(self.names, task.op.result)
-        return functions, [*lines, f"return {result}"]
+    def _rounds(
+        self, unit: Unit, task: Task, op: Iterate, inputs: list[str]
+    ) -> tuple[list[_Function], dict[str, list[str]]]:
+        """The functions of the tasks of a step, and the statements of each result of a round."""
+        inner = step_unit(unit, task, op)
+        given = {entry_of(index): name for index, name in enumerate(["state", *inputs[1:]])}
+        functions: dict[str, list[_Function]] = {}
+        rounds: dict[str, list[str]] = {}
+        for name, id in _results(op).items():
+            hidden, tasks = hidden_columns(inner, id), leading_to(op.tasks, id)
+            functions = {each.id: self.functions(inner, each, hidden) for each in tasks} | functions
+            lines = [f"{_variable(self.names, each.id)} = {_call(self.names, each, given)}" for each in tasks]
+            rounds[name] = [*lines, f"return {given.get(id) or _variable(self.names, id)}"]
+        return [each for several in functions.values() for each in several], rounds
 
 
-def _body(scope: Scope, task: Task, step: list[str] | None) -> list[str]:
+def _body(scope: Scope, task: Task, rounds: Mapping[str, list[str]] | None) -> list[str]:
     """The statements of a task's function, behind those that take the unit's parameters."""
     with fresh_names(_columns(scope, task)) as names:
         try:
-            lines = task_body(scope, task, step)
+            lines = task_body(scope, task, rounds)
         except GhcmError as error:  # what Spark cannot do stands somewhere in the program
             error.place = error.place or SourceLine(task.origin)
             raise

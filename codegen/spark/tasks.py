@@ -1,6 +1,6 @@
 """What each task becomes in a job: the body of its function."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import assert_never
@@ -22,9 +22,9 @@ from ghcm.spg.traits import TIME
 from ghcm.types import Field, Shape, Struct, Type, is_nullable
 
 
-def task_body(scope: Scope, task: Task, step: list[str] | None = None) -> list[str]:
-    """The statements of the task's function; the last one returns its rows, where it has any. `step`: those of one
-    round of an iteration, which take the rows `state`.
+def task_body(scope: Scope, task: Task, rounds: Mapping[str, list[str]] | None = None) -> list[str]:
+    """The statements of the task's function; the last one returns its rows, where it has any. `rounds`: of an iteration
+    those of the functions that give what the next round takes, by their names, which take the rows `state`.
     """
     op = task.op
     if isinstance(op, ops.PythonBatch):
@@ -63,7 +63,7 @@ def task_body(scope: Scope, task: Task, step: list[str] | None = None) -> list[s
         case ops.Join():
             return join_body(scope, task, op)
         case ops.Iterate():
-            return iterate_body(scope, op, step or [])
+            return iterate_body(scope, op, rounds or {})
         case ops.To():
             return write_body(scope, op)
         case ops.Publish():
@@ -181,18 +181,16 @@ def _ordered(scope: Scope, by: Checked, descending: bool, nulls_last: bool = Fal
 # --- iterations ------------------------------------------------------------------------------------------------------
 
 
-def iterate_body(scope: Scope, op: ops.Iterate, step: list[str]) -> list[str]:
-    """The rows of the last round; `step` are the statements of one round, which take the rows `state`."""
+def iterate_body(scope: Scope, op: ops.Iterate, rounds: Mapping[str, list[str]]) -> list[str]:
+    """The rows of the last round."""
     first, *others = scope.inputs
     until = "" if op.until is None else f", until={_until(scope, op.until)}"
-    return [
-        *(f"{name} = job.keep({name})" for name in others),
-        "",
-        "def step(state: DataFrame) -> DataFrame:",
-        *(f"    {line}" for line in step),
-        "",
-        f"return iterated(job, {scope.step()}, {first}, step, {scope.count(op.limit)}{until})",
-    ]
+    known = "" if op.known is None else ", known=known"
+    lines = [f"{name} = job.keep({name})" for name in others]
+    for name, statements in rounds.items():
+        lines += ["", f"def {name}(state: DataFrame) -> DataFrame:", *(f"    {line}" for line in statements)]
+    given = f"{scope.step()}, {first}, step, {scope.count(op.limit)}"
+    return [*lines, "", f"return iterated(job, {given}{known}{until})"]
 
 
 def _until(scope: Scope, until: ops.Until) -> str:

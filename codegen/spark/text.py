@@ -42,7 +42,7 @@ def also(sql: str | None, name: str = "") -> str:
     return "" if sql is None else f", {name}{sql_text(sql)}"
 
 
-_TAKEN = frozenset({"job", "rows", "step", "state"})
+_TAKEN = frozenset({"job", "rows", "step", "state", "known"})
 
 
 def local_name(parameter: str) -> str:

@@ -195,6 +195,15 @@ def step_unit(unit: Unit, task: Task, op: Iterate) -> Unit:
     return replace(unit, tasks=(*entries, *op.tasks))
 
 
+def leading_to(tasks: tuple[Task, ...], result: str) -> tuple[Task, ...]:
+    """The tasks whose records reach that of this id, itself too, in their order."""
+    wanted = {result}
+    for task in reversed(tasks):
+        if task.id in wanted:
+            wanted.update(edge.producer for edge in task.inputs)
+    return tuple(task for task in tasks if task.id in wanted)
+
+
 def all_tasks(unit: Unit) -> Iterator[Task]:
     """The tasks of a unit and those inside of its iterations, each behind what it reads."""
     for task in unit.tasks:

@@ -305,12 +305,17 @@ class Iterate:
     as `$1`, `$2`, ..., the same in every round; `result` is the task whose records the next round takes. `limit` is an
     expression without record; null or less than 1 is no round at all. A condition that fails is a dead letter without
     record and is not true.
+
+    With `known` the step is run on the delta: on those records alone that the round before added. `known` is a task of
+    it behind `$0` and maps that cannot fail. The next round takes what has been added before, each record of it as
+    `known` makes it, once, and behind these, as added, the `result` of the delta.
     """
 
     tasks: tuple[Task, ...]
     result: str
     limit: Expr
     until: Until | None
+    known: str | None = None
 
 
 @operation(Traits(role=Role.SOURCE, arity=Arity.NONE, time=Time.NONE))

@@ -114,8 +114,9 @@ def _op(op: ops.Op, scope: Scope) -> str:
     match op:
         case ops.Fused():
             return "fused"
-        case ops.Iterate(result=result, limit=limit, until=until):
+        case ops.Iterate(result=result, limit=limit, until=until, known=known):
             end = "" if until is None else f", until = {print_node(_UNTIL, until, scope)}"
+            end += "" if known is None else f", known = {_id(known)}"
             return f"iterate({_id(result)}, {print_expr(limit, scope)}{end})"
         case _:  # the others hold no tasks, and are printed by their fields
             return print_node(_OP, op, scope)
@@ -324,12 +325,17 @@ class Reader:
         tokens.expect(",")
         limit = read_expr(tokens, scope)
         until: ops.Until | None = None
-        if tokens.accept(","):
+        known: str | None = None
+        while tokens.accept(","):
+            if tokens.accept("known"):
+                tokens.expect("=")
+                known = self._id()
+                continue
             tokens.expect("until")
             tokens.expect("=")
             until = cast("ops.Until", read_node(_UNTIL, tokens, scope))
         tokens.expect(")")
-        return ops.Iterate((), result, limit, until)
+        return ops.Iterate((), result, limit, until, known)
 
     def _stage(self, scope: Scope) -> ops.Stage:
         id = self._id()

@@ -12,7 +12,7 @@ from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.native.code import IterateCode, TaskCode, TotalsCode
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.operators.task_operator import TaskOperator, batch_of
-from ghcm.spg.graph import Task, Unit, entry_of, step_unit
+from ghcm.spg.graph import Task, Unit, entry_of, leading_to, step_unit
 from ghcm.spg.ops import Iterate
 from ghcm.types import Null, Struct
 
@@ -28,6 +28,8 @@ class IterateOperator(TaskOperator):
         super().__init__(task, unit, context)
         self._op = op
         self._step = step_unit(unit, task, op)
+        self._kept_by = () if op.known is None else leading_to(op.tasks, op.known)
+        self._added_by = leading_to(op.tasks, op.result)
         self._code = code
         self._make = make
         self._taken: list[list[Batch]] = [[] for _ in task.inputs]
@@ -37,10 +39,17 @@ class IterateOperator(TaskOperator):
         return ()
 
     def finish(self, outbox: Outbox) -> Iterator[Batch]:
-        state = [self._fitting(batch, "") for batch in self._taken[0]]
+        state = added = [self._fitting(batch, "") for batch in self._taken[0]]
+        kept: list[Batch] = []
         for number in range(1, self._limit(outbox) + 1):
             self.rounds = number
-            before, state = state, [self._fitting(batch, "") for batch in self._round(state, outbox)]
+            before = state
+            if self._op.known is None:
+                state = self._round(self._op.tasks, self._op.result, state, outbox)
+            else:
+                kept += self._round(self._kept_by, self._op.known, added, outbox)
+                added = self._round(self._added_by, self._op.result, added, outbox)
+                state = [*kept, *added]
             if self._ended(before, state, outbox):
                 break
         yield from state
@@ -53,17 +62,17 @@ class IterateOperator(TaskOperator):
             return 0
         return max(0, limit) if isinstance(limit, int) else 0
 
-    def _round(self, state: Sequence[Batch], outbox: Outbox) -> Sequence[Batch]:
+    def _round(self, tasks: Sequence[Task], result: str, state: Sequence[Batch], outbox: Outbox) -> list[Batch]:
+        """What a task of the step gives for the records of a round, by the tasks before it."""
         given: dict[str, Sequence[Batch]] = {entry_of(index): each for index, each in enumerate(self._taken)}
         given[entry_of(0)] = state
-        for task in self._step.tasks:
-            if task.id not in given:
-                operator = self._make(task, self._step, self._code.tasks.get(task.id), self._context)
-                inputs = [given[edge.producer] for edge in task.inputs]
-                given[task.id] = [batch for batch in _given(operator, inputs, outbox) if len(batch)]
-                for form, count in getattr(operator, "counts", {}).items():
-                    self.counts[form] += count
-        return given[self._op.result]
+        for task in tasks:
+            operator = self._make(task, self._step, self._code.tasks.get(task.id), self._context)
+            inputs = [given[edge.producer] for edge in task.inputs]
+            given[task.id] = [batch for batch in _given(operator, inputs, outbox) if len(batch)]
+            for form, count in getattr(operator, "counts", {}).items():
+                self.counts[form] += count
+        return [self._fitting(batch, "") for batch in given[result]]
 
     def _ended(self, before: Sequence[Batch], after: Sequence[Batch], outbox: Outbox) -> bool:
         code = self._code

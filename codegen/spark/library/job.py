@@ -103,6 +103,8 @@ class Job:
     given: dict[str, str] = field(default_factory=dict[str, str])
     failures: list[Failures] = field(default_factory=list[Failures])
     kept: list[DataFrame] = field(default_factory=list[DataFrame])
+    left: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
+    """What gives back other rows that are held until the run ends."""
     sinks: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     replied: list[str] | None = None
     calls: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from ghcm.codegen.spark.library.job import COUNTS_WITHIN, Failures, Job, Refused, Step, refusal
@@ -146,15 +146,19 @@ def may_have_failed(failures: Failures, until: float) -> bool:
     written them, as none were asked for, or as a join found nothing on the other side. Counts come a moment after the
     rows, with which `get` of PySpark would wait for ever.
     """
-    if failures.counted is None:
-        return True
-    count: Any = failures.counted._jo  # pyright: ignore[reportPrivateUsage]  (there is no public way)
+    counts = None if failures.counted is None else counts_of(failures.counted, until)
+    return not counts or counts[0] > 0 or (failures.joined and counts[1] == 0)
+
+
+def counts_of(counted: Observation, until: float) -> list[int]:
+    """What was counted; nothing where Spark made no rows, or does not say it in time."""
+    count: Any = counted._jo  # pyright: ignore[reportPrivateUsage]  (there is no public way)
     while not count.future().isCompleted():
         if time.monotonic() >= until:
-            return True
+            return []
         time.sleep(0.002)
     row = count.getRow()
-    return row.length() == 0 or row.getLong(0) > 0 or (failures.joined and row.getLong(1) == 0)
+    return [int(row.getLong(place)) for place in range(min(2, row.length()))]
 
 
 def letter_lines(job: Job, failed: Failures) -> Iterator[str]:
@@ -263,7 +267,10 @@ def release(job: Job) -> None:
     """Give back the rows that were held."""
     for rows in job.kept:
         rows.unpersist()
+    for give_back in job.left:
+        give_back()
     job.kept.clear()
+    job.left.clear()
 
 
 def error_text(parts: dict[str, str]) -> str:

@@ -11,7 +11,7 @@ from typing import TypeAlias, assert_never, cast
 
 from ghcm.reducers import Aggregate
 from ghcm.spg import ops
-from ghcm.spg.graph import Program, Task, entry_of, step_unit
+from ghcm.spg.graph import Program, Task, entry_of, leading_to, step_unit
 from ghcm.spg.ops import RowOp
 from ghcm.spg.reference.aggregates import aggregate, given
 from ghcm.spg.reference.ends import publish, read_sink, read_table, source, write
@@ -39,14 +39,24 @@ Outputs: TypeAlias = dict[str, list[Record]]
 
 
 def iterated(
-    run: Run, step: Step, op: ops.Iterate, inputs: Sequence[list[Record]], round_of: Callable[[Outputs], Outputs]
+    run: Run,
+    step: Step,
+    op: ops.Iterate,
+    inputs: Sequence[list[Record]],
+    round_of: Callable[[tuple[Task, ...], Outputs], Outputs],
 ) -> list[Record]:
-    """What the last round gave. `round_of` runs the tasks of the step on what its entries hold."""
-    state = _timeless(inputs[0])
+    """What the last round gave. `round_of` runs tasks of the step on what its entries hold."""
+    state = added = _timeless(inputs[0])
+    kept: list[Record] = []
     others = {entry_of(index): records for index, records in enumerate(inputs) if index}
     rounds = 0
     for _ in range(run.count(step, op.limit)):
-        after = _timeless(round_of({entry_of(0): state, **others})[op.result])
+        if op.known is None:
+            after = _timeless(round_of(op.tasks, {entry_of(0): state, **others})[op.result])
+        else:
+            kept += _timeless(round_of(leading_to(op.tasks, op.known), {entry_of(0): added, **others})[op.known])
+            added = _timeless(round_of(leading_to(op.tasks, op.result), {entry_of(0): added, **others})[op.result])
+            after = [*kept, *added]
         ended = op.until is not None and _ended(run, step, op.until, state, after)
         state, rounds = after, rounds + 1
         if ended:
@@ -188,8 +198,11 @@ def _run_task(run: Run, task: Task, inputs: list[list[Record]]) -> list[Record]:
         case ops.Join():
             return joined(run, step, op, _sides(run, task, inputs))
         case ops.Iterate():
-            inner = replace(run, unit=step_unit(run.unit, task, op))
-            return iterated(run, step, op, inputs, lambda given: _run_tasks(inner, given))
+
+            def round_of(tasks: tuple[Task, ...], given: Outputs) -> Outputs:
+                return _run_tasks(replace(run, unit=step_unit(run.unit, task, replace(op, tasks=tasks))), given)
+
+            return iterated(run, step, op, inputs, round_of)
         case ops.To():
             write(run, step, op, records)
             return []

@@ -12,13 +12,14 @@ from ghcm.expr import Get, Lambda
 from ghcm.functions import comparable
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
 from ghcm.spg import ops
-from ghcm.spg.graph import entry_of
+from ghcm.spg.graph import entry_of, leading_to
 from ghcm.spg.joining import is_lookup, joined_collection, joined_element, joined_pair, shares_window
 from ghcm.spg.rules.checks import Around, collection_problems, expr_problems, flowing, keyed, part, with_value
 from ghcm.types import WINDOW, Bool, Collection, Duration, Field, Float, Int, Int32, List, Shape, Struct, Type, strip
 from ghcm.unification import accepts
 
 _F = AggregateFunction
+_CHANGES = ops.Map | ops.MapToPair | ops.MapValues | ops.Fused
 
 
 def grouped_problems(around: Around, op: ops.GroupOp) -> Iterator[str]:
@@ -216,10 +217,15 @@ def iterate_problems(around: Around, op: ops.Iterate) -> Iterator[str]:
         yield f'the limit of an iteration is "{op.limit.type}"'
     results = {task.id: task.collection for task in op.tasks}
     results |= {entry_of(index): each for index, each in enumerate((gives, *around.takes[1:]))}
-    if op.result not in results:
-        yield f'its step has no task "{op.result}"'
-    else:
-        yield from collection_problems(gives, replace(results[op.result], timed=False))
+    for result in (op.result, *((op.known,) if op.known is not None else ())):
+        if result not in results:
+            yield f'its step has no task "{result}"'
+        else:
+            yield from collection_problems(gives, replace(results[result], timed=False))
+    if op.known is not None:
+        chain = leading_to(op.tasks, op.known)
+        if any(not isinstance(each.op, _CHANGES) for each in chain):
+            yield "what it knows is more than maps of its records"
     if op.until is not None:
         yield from _until(around, op.until)
 

@@ -1,0 +1,148 @@
+"""Iterations: a step repeated, on all records of the round before or on those alone that it has added."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as F
+
+from ghcm.codegen.spark.library.job import COUNTS_WITHIN, Failures, Job, Step, letters
+from ghcm.codegen.spark.library.running import collected_letters, counts_of, may_have_failed
+from ghcm.codegen.spark.library.sql import first, named, quoted, text
+from ghcm.codegen.spark.library.types import columns_of
+
+
+class Totals(NamedTuple):
+    """What is known of a whole collection: the columns that the aggregates read, the aggregates, the record of them."""
+
+    values: dict[str, str]
+    totals: dict[str, str]
+    value: str
+    error: str = "string(NULL)"
+
+    def of(self, row: DataFrame, state: "State", side: str) -> DataFrame:
+        """The row with the record of the totals of a state as `side`, and why they do not fit."""
+        if all(each == "count(1)" for each in self.totals.values()):
+            row = row.selectExpr("*", *(named(f"{state.number}L", name) for name in self.totals))
+        else:
+            columns = [named(value, name) for name, value in self.values.items()]
+            sums = [F.expr(named(total, name)) for name, total in self.totals.items()]
+            row = row.crossJoin(state.rows().selectExpr("1 AS `@one`", *columns).agg(*sums))
+        return row.selectExpr("*", named(self.value, side), named(self.error, f"{side}.error")).drop(*self.totals)
+
+
+class Until(NamedTuple):
+    """When an iteration ends: totals of what a round took and of what it gave, and the condition over both."""
+
+    before: Totals | None
+    after: Totals | None
+    condition: str
+    error: str | None = None
+
+
+class Made(NamedTuple):
+    """Rows that are made and cut from their plan, so that plans do not grow from round to round, and their number."""
+
+    rows: DataFrame
+    number: int
+
+    def give_back(self) -> None:
+        """Let Spark drop them."""
+        java: Any = self.rows._jdf  # pyright: ignore[reportPrivateUsage]  (there is no public way)
+        java.queryExecution().analyzed().rdd().unpersist(False)
+
+
+class State(NamedTuple):
+    """What a round takes: rows, those last that the round before has added, and what becomes of the others."""
+
+    parts: Sequence[Made]
+    known: Callable[[DataFrame], DataFrame] | None
+
+    @property
+    def number(self) -> int:
+        """The number of its records."""
+        return sum(part.number for part in self.parts)
+
+    @property
+    def added(self) -> DataFrame:
+        """What the round before has added, or all of it where the step takes that."""
+        return self.parts[-1].rows
+
+    def rows(self) -> DataFrame:
+        """All of it."""
+        whole: DataFrame | None = None
+        for part in self.parts[:-1]:
+            whole = part.rows if whole is None else whole.unionByName(part.rows)
+        if whole is None or self.known is None:
+            return self.added
+        return self.known(whole).unionByName(self.added)
+
+
+def iterated(
+    job: Job,
+    where: Step,
+    rows: DataFrame,
+    step: Callable[[DataFrame], DataFrame],
+    limit: int,
+    *,
+    known: Callable[[DataFrame], DataFrame] | None = None,
+    until: Until | None = None,
+) -> DataFrame:
+    """The rows of the last round, each of which is one action. With `known` a round gives the step what the one before
+    has added, and takes what `known` makes of the others as it is.
+    """
+    state, rounds, ended = State([made(job, where, rows)], known), 0, False
+    while rounds < limit and not ended:
+        noted = len(job.failures)
+        added = made(job, where, step(state.added))
+        settle(job, noted)
+        after = State([added] if known is None else [*state.parts, added], known)
+        ended = until is not None and is_over(job, state, after, until, where)
+        if known is None:
+            state.parts[0].give_back()
+        state, rounds = after, rounds + 1
+        job.progress(0.9 * rounds / (limit + 1), f"{where.task}: round {rounds} of at most {limit}")
+    job.rounds[where.task] = rounds
+    job.left += [part.give_back for part in state.parts]
+    return state.rows()
+
+
+def made(job: Job, where: Step, rows: DataFrame) -> Made:
+    """The rows, made now."""
+    names = [quoted(name) for name in columns_of(where.input).fieldNames()]
+    partitions = int(job.spark.conf.get("spark.sql.shuffle.partitions") or 200)
+    counted = Observation()
+    rows = rows.selectExpr(*names).coalesce(partitions).observe(counted, F.expr("count(1) AS count")).localCheckpoint()
+    counts = counts_of(counted, time.monotonic() + COUNTS_WITHIN)
+    return Made(rows, counts[0] if counts else rows.count())
+
+
+def settle(job: Job, known: int) -> None:
+    """Make the dead letters of a round, before what they are made of is given back."""
+    within = time.monotonic() + COUNTS_WITHIN
+    fresh = [each for each in job.failures[known:] if may_have_failed(each, within)]
+    job.failures[known:] = [each if collected_letters(job, each) is not None else held_letters(each) for each in fresh]
+
+
+def held_letters(failed: Failures) -> Failures:
+    """Dead letters that are made already."""
+    rows = failed.letters().localCheckpoint()
+    return failed._replace(counted=None, letters=lambda: rows)
+
+
+def is_over(job: Job, before: State, after: State, until: Until, where: Step) -> bool:
+    """Whether the condition is true; where it fails, it is not, and there is a dead letter without a record."""
+    row = job.spark.sql("SELECT * FROM VALUES (1) AS one (`@one`)")
+    errors: list[str] = []
+    for side, state, totals in (("before", before, until.before), ("after", after, until.after)):
+        if totals is not None:
+            row = totals.of(row, state, side)
+            errors.append(quoted(f"{side}.error"))
+    error = first(*errors, until.error) or "string(NULL)"
+    found = row.selectExpr(until.condition, error).collect()[0]
+    if found[1] is None:
+        return found[0] is True
+    failed = job.spark.range(1).selectExpr(named(text(found[1]), "@error"))
+    job.failures.append(Failures(None, lambda: letters(job, failed, where, "'null'"), None))
+    return False
