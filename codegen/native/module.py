@@ -56,9 +56,7 @@ class Native:
 
 def _missing(task: Task, op: ops.Join, unit: Unit) -> str:
     """What the engine lacks for a join; empty where it can do it."""
-    left, right = (unit.task(edge.producer).collection for edge in task.inputs)
-    if op.asof and not (left.bounded and right.bounded):
-        return "joins of streams as of a time"
+    right = unit.task(task.inputs[1].producer).collection
     if right.shape is Shape.TABLE:
         producer = unit.task(task.inputs[1].producer)
         timed = any(unit.task(edge.producer).collection.timed for edge in producer.inputs)

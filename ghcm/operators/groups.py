@@ -134,8 +134,9 @@ GROUPS = (
             "streams that never end: a record is late, a dead letter, when its partition's watermark has left the "
             "interval around it, and what met nobody is given on when nobody can come any more; with "
             "asof = true a left record meets only the latest right record at or before its own time (and "
-            "within the interval; of several at that time the greatest; inputs that end). Pairs in windows "
-            "are joined by key and window, and give {key, value, window}. as = (l, r) => ... makes one record of "
+            "within the interval; of several at that time the greatest); of streams that never end it "
+            "waits until nothing so early can come, and what comes later than that is late. Pairs in windows are "
+            "joined by key and window, and give {key, value, window}. as = (l, r) => ... makes one record of "
             "the two, of pairs that are joined by key one value"
         ),
         exchange="hash",

@@ -1,5 +1,6 @@
 """The operators of the native engine, and the total choice among them: which one runs a task."""
 
+from collections.abc import Callable
 from typing import TypeVar, assert_never
 
 from ghcm.errors import GhcmError
@@ -14,11 +15,13 @@ from ghcm.runtime.operators.ordering import OrderOperator, WindowTopOperator
 from ghcm.runtime.operators.publish import PublishOperator
 from ghcm.runtime.operators.rows import ChainOperator, PythonBatchOperator, UnionOperator
 from ghcm.runtime.operators.sessions import SessionsOperator
+from ghcm.runtime.operators.stream_as_of import StreamAsOfOperator
 from ghcm.runtime.operators.stream_join import StreamJoinOperator
 from ghcm.runtime.operators.tables import ChangesOperator, FinalOperator
 from ghcm.spg import ops
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.joining import is_endless, is_lookup
+from ghcm.types import Collection
 
 __all__ = ["build"]
 
@@ -51,8 +54,7 @@ def build(task: Task, unit: Unit, code: codes.TaskCode | None, context: Context)
             return OrderOperator(task, op, unit, _code(task, code, codes.OrderCode), context)
         case ops.Join():
             sides = [unit.task(edge.producer).collection for edge in task.inputs]
-            join = LookupOperator if is_lookup(*sides) else StreamJoinOperator if is_endless(*sides) else JoinOperator
-            return join(task, op, unit, _code(task, code, codes.JoinCode), context)
+            return _joining(op, *sides)(task, op, unit, _code(task, code, codes.JoinCode), context)
         case ops.Iterate():
             return IterateOperator(task, op, unit, _code(task, code, codes.IterateCode), context, build)
         case ops.Sessions():
@@ -63,6 +65,14 @@ def build(task: Task, unit: Unit, code: codes.TaskCode | None, context: Context)
             raise ValueError(f'the engine itself does "{task.id}": it meets the world outside')
         case _:
             assert_never(op)
+
+
+def _joining(
+    op: ops.Join, left: Collection, right: Collection
+) -> Callable[[Task, ops.Join, Unit, codes.JoinCode, Context], Operator]:
+    if is_endless(left, right):
+        return StreamAsOfOperator if op.asof else StreamJoinOperator
+    return LookupOperator if is_lookup(left, right) else JoinOperator
 
 
 def _code(task: Task, code: codes.TaskCode | None, kind: type[C]) -> C:

@@ -224,6 +224,8 @@ def _kept_by_join(task: Task, unit: Unit) -> int:
     sides = [unit.task(edge.producer).collection for edge in task.inputs]
     if not isinstance(task.op, Join) or not is_endless(*sides):
         return 0
+    if task.op.asof:
+        return 0
     if task.op.within_us is not None:
         return 2 * task.op.within_us
     return 0 if task.collection.windowed else _longest_window(task, unit)

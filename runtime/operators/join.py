@@ -24,7 +24,6 @@ from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.key_groups import grouping, key_type
 from ghcm.runtime.data.keys import identity_of
 from ghcm.runtime.native.code import JoinCode
-from ghcm.runtime.native.order import order_of
 from ghcm.runtime.operators.joined import JoiningOperator
 from ghcm.runtime.operators.task_operator import batch_of
 from ghcm.runtime.state.packing import key_groups, pack, unpack
@@ -120,14 +119,12 @@ class JoinOperator(JoiningOperator):
             for row, key in zip(batch.rows(), self._keys(1, batch.rows(), outbox), strict=True):
                 if key:
                     rights.setdefault(key, []).append(row)
-        order = order_of(self._sides[1].columns)
         for batch in whole[0]:
             rows: list[Row] = []
             for row, key in zip(batch.rows(), self._keys(0, batch.rows(), outbox), strict=True):
                 if key is not None:
                     found = [each for each in rights.get(key, ()) if self._belong(row, each, outbox)]
-                    latest = max(found, key=lambda each: (each[-2], order(each)), default=None)
-                    rows += self._answers(row, [] if latest is None else [latest])
+                    rows += self._answers(row, self._latest_of(found))
             yield self._batch(rows)
 
     def _lonely(self) -> Iterator[Row]:
@@ -144,7 +141,7 @@ class JoinOperator(JoiningOperator):
         """As `Operator.save`: the rows of both sides by the key groups that they are dealt out by, whether each
         has met another one; None for those that have not been looked at.
         """
-        groups = [_group_of(edge.exchange, side) for edge, side in zip(self._task.inputs, self._sides, strict=True)]
+        groups = [group_of(edge.exchange, side) for edge, side in zip(self._task.inputs, self._sides, strict=True)]
         return key_groups(self._entries(), lambda entry: groups[entry[0]](entry[1]), change=False)
 
     def _entries(self) -> Iterator[tuple[int, Row, bool | None]]:
@@ -165,7 +162,7 @@ class JoinOperator(JoiningOperator):
                     self._kept_rows[ordinal].setdefault(key, []).append(each)
 
 
-def _group_of(exchange: Exchange, side: Collection) -> Callable[[Row], int]:
+def group_of(exchange: Exchange, side: Collection) -> Callable[[Row], int]:
     """The key group by which a row of a side is dealt out; where all of them meet in one instance, the first."""
     if not isinstance(exchange, Hash):
         return lambda row: 0
@@ -253,7 +250,8 @@ class LookupOperator(JoiningOperator):
 
     def _found(self, left: Row, key: tuple[object, ...], outbox: Outbox) -> list[Row]:
         rights = self._by_key.get(key, {}).values() if key else ()
-        return [row for row in rights if self._belong(left, row, outbox)]
+        found = [row for row in rights if self._belong(left, row, outbox)]
+        return self._latest_of(found) if self._op.asof else found
 
     def _kept(self) -> object:
         """The right side is packed again only where it has changed."""

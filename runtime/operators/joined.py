@@ -13,6 +13,7 @@ from ghcm.runtime.contract import NEVER, Context, Outbox
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row, in_columns
 from ghcm.runtime.native.code import JoinCode, JoinColumns, Parameters
+from ghcm.runtime.native.order import order_of
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.operators.task_operator import TaskOperator, batch_of
 from ghcm.spg.graph import Task, Unit
@@ -36,6 +37,7 @@ class JoiningOperator(TaskOperator):
         self._windowed = op.by_key and left.windowed
         self._lookup = is_lookup(left, right)
         self._frame_join = None if code.columns is None else FrameJoin(code.columns, op, self._sides, context)
+        self._order = order_of(right.columns)
         self._widths = tuple(len(side.columns.fields) for side in self._sides)
         self._places = [
             (side.columns.index("key"), side.columns.index("value")) if op.by_key else (0, 0) for side in self._sides
@@ -59,6 +61,10 @@ class JoiningOperator(TaskOperator):
                 return [self._joined(left, None)]
             case JoinKind.INNER | JoinKind.LEFT | JoinKind.RIGHT | JoinKind.FULL:
                 return [self._joined(left, right) for right in found]
+
+    def _latest_of(self, rights: Sequence[Row]) -> list[Row]:
+        """The latest of some right rows, of several at that time the greatest; none of none."""
+        return [max(rights, key=lambda row: (row[-2], self._order(row)))] if rights else []
 
     def _visible(self, left: Row | None, right: Row | None) -> Row:
         if self._alone:

@@ -255,18 +255,15 @@ def test_spark_joins_by_time_and_window_agree_with_the_reference(spark: SparkSes
         assert differences_on_spark(spark, program_of(name)) == []
 
 
-def test_only_the_reference_joins_streams_as_of_a_time() -> None:
+def test_an_endless_stream_meets_the_latest_of_an_end() -> None:
     text = STREAMS.replace("within = 2us", "asof = true").format(
-        left='socket("localhost:9000", format = json)', right='socket("localhost:9001", format = json)', kind="left"
+        left='socket("localhost:9000", format = json)',
+        right="memory([{ id: 1, at: 2, m: 1 }, { id: 2, at: 6, m: 1 }, { id: 3, at: 8, m: 2 }])",
+        kind="left",
     )
-    with pytest.raises(GhcmError, match="a join of streams as of a time does not work yet"):
-        lower(parse(Source("streams.istream", text)))
-    program = lower(parse(Source("streams.istream", text)), for_reference=True)
-    assert verify(program) == []
-    found = run(program, "u", inputs={id: {"": data} for id, data in RAW.items()})
-    assert found.sinks["out"] == [(0, None), (5, 2), (3, None), (9, 8)]
-    with pytest.raises(GhcmError, match="the native engine has no joins of streams as of a time yet"):
-        module_of(program, program.unit("u"))
+    program = lower(parse(Source("streams.istream", text)))
+    given = {"l/socket": [(1, 0), (1, 5), (2, 3), (3, 9)]}
+    assert agrees_natively(program, given=given).sinks["out"] == [(0, None), (5, 2), (3, None), (9, 8)]
 
 
 ONE_SIDED = """\

@@ -12,7 +12,15 @@ from ghcm.lowering.drafts import RULES, Bound, Draft, Flow, Raw, Step, ends_as_p
 from ghcm.lowering.narrowing import Outcome, known, narrow
 from ghcm.lowering.operators.sources import settle
 from ghcm.spg.graph import Exchange, Global, Hash
-from ghcm.spg.joining import JoinKind, is_lookup, joined_collection, joined_element, joined_pair, shares_window
+from ghcm.spg.joining import (
+    JoinKind,
+    is_endless,
+    is_lookup,
+    joined_collection,
+    joined_element,
+    joined_pair,
+    shares_window,
+)
 from ghcm.spg.ops import Join, Map, MapValues, Sessions, Window
 from ghcm.types import WINDOW, Collection, Int, Shape, Struct, strip
 
@@ -258,10 +266,13 @@ def _check_table(step: Step, left: Flow, right: Flow) -> None:
 
 def check_meeting(step: Step, left: Flow, right: Flow, op: Join) -> None:
     """Report records that are not found together in bounded time; and what the engine of streams has not."""
-    ends = left.collection.bounded and right.collection.bounded
     if op.by_time:
-        if op.asof and not ends:
-            step.waits_for_engine("a join of streams as of a time", "asof")
+        endless = is_endless(left.collection, right.collection)
+        if op.asof and endless and op.residual is not None and op.within_us is None:
+            message = "a join of streams as of a time by more than equalities needs an interval"
+            detail = "Any earlier record might belong to one that comes, so that none could be forgotten."
+            hint = "within = 1h says how far back it looks."
+            raise step.report(Code.BAD_JOIN, message, step.given.span("on"), detail=detail, hint=hint)
     elif not right.collection.bounded and right.collection.shape is not Shape.TABLE:
         windowed = left.collection.windowed and right.collection.windowed
         if not (windowed and shares_window(op.left_keys, op.right_keys)):

@@ -20,8 +20,9 @@ def joined(run: Run, step: Step, op: Join, sides: Sequence[tuple[Collection, Seq
     record comes.
     """
     (left_type, left), (right_type, right) = sides
-    if op.within_us is not None and is_endless(left_type, right_type):
-        left, right = (_in_time(run, step, op.within_us, side, records) for side, records in sides)
+    if op.by_time and is_endless(left_type, right_type):
+        within = 0 if op.asof else op.within_us or 0
+        left, right = (_in_time(run, step, within, side, records) for side, records in sides)
     rights = _keyed(run, step, op.right_keys, right_type, right)
     met: set[int] = set()
     results: list[Record] = []
