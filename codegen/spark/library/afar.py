@@ -61,7 +61,7 @@ def parquet_rows(job: Job, folder: str, names: Sequence[str], schema: StructType
                     number += part.num_rows
                     yield arrow.RecordBatch.from_arrays(arrays, schema=returned)
 
-    return listed(job, names).mapInArrow(read, whole)
+    return listed(job, {name: name for name in names}).mapInArrow(read, whole)
 
 
 def write_rows(

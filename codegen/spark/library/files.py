@@ -2,15 +2,17 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
+from urllib.parse import unquote
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, LongType, StringType, StructField, StructType
 
-from ghcm.codegen.spark.library.job import Job, Step, letters, parted, refusal
+from ghcm.codegen.spark.library.doubts import Gathered, Opening, settled
+from ghcm.codegen.spark.library.job import Failures, Job, Step, letters, parted, refusal
 from ghcm.codegen.spark.library.sql import text, when
 from ghcm.codegen.spark.library.types import plain_fields, record_columns
 from ghcm.errors import GhcmError
@@ -47,9 +49,9 @@ def is_sparks(name: str, compression: str) -> bool:
     return (kind == "gzip" and name.endswith(".gz")) or (kind == "none" and not by_ending)
 
 
-def listed(job: Job, names: Sequence[str]) -> DataFrame:
-    """The files as rows `file`, `path`, for Python workers to read."""
-    paths = [(name, job.where(name)) for name in names]
+def listed(job: Job, names: Mapping[str, str]) -> DataFrame:
+    """The files as rows `file`, the text beside their names, and `path`, for Python workers to read."""
+    paths = [(said, job.where(name)) for name, said in names.items()]
     return job.spark.createDataFrame(paths, "file string, path string").repartition(max(1, len(paths)))
 
 
@@ -58,35 +60,52 @@ WHOLE = 128 * 1024 * 1024
 
 
 def read_lines(job: Job, names: Sequence[str], compression: str = "ending") -> DataFrame:
-    """The lines of files: `@text`, `@file`, and where they stand in it: `@block` and `@row`."""
+    """The lines of files: `@text`, perhaps with a carriage return at its end, `@file`, and where they stand in it:
+    `@block` and `@row`.
+    """
     own = [name for name in names if is_sparks(name, compression)]
     others = [name for name in names if not is_sparks(name, compression)]
     lines = spark_lines(job, own) if own else empty(job, LINES)
     if not others:
         return lines
-    unpacked = listed(job, others).mapInArrow(line_reader(compression), LINES)
+    unpacked = listed(job, {name: url_of(job, name) for name in others}).mapInArrow(line_reader(compression), LINES)
     return lines.unionByName(unpacked) if own else unpacked
 
 
 def spark_lines(job: Job, names: Sequence[str]) -> DataFrame:
     """The lines of files that Spark reads itself."""
-    folders = [os.path.join(os.path.dirname(name), "") for name in names]
-    lead = os.path.commonprefix(folders)  # noqa: RUF071  what is not a whole folder is cut off
-    lead = lead[: lead.rfind("/") + 1]
-    name = name_behind(os.path.abspath(job.where(lead or ".")))
-    without_return = when(f"endswith(value, {text(chr(13))})", "left(value, char_length(value) - 1)", "value")
     lines = job.spark.read.option("lineSep", "\n").text([escaped(job.where(name)) for name in names])
     return lines.selectExpr(
-        f"{without_return} AS `@text`",
-        f"concat({text(lead)}, {name}) AS `@file`",
+        "value AS `@text`",
+        "_metadata.file_path AS `@file`",
         "_metadata.file_block_start AS `@block`",
         f"(monotonically_increasing_id() & {2**33 - 1}L) + 1 AS `@row`",
     )
 
 
-def name_behind(folder: str) -> str:
+def url_of(job: Job, name: str) -> str:
+    """A file as Spark names it."""
+    return name if scheme_of(name) is not None else Path(job.where(name)).as_uri()
+
+
+def path_in(url: str) -> str:
+    """The path of a file that Spark names so; a URL of another place as it is."""
+    return unquote(re.sub("^file:/+", "/", url)) if url.startswith("file:") else url
+
+
+def file_name(job: Job, names: Sequence[str]) -> str:
+    """The name of the `@file` of a line, one of these, as the program says it, in SQL."""
+    here = [name for name in names if scheme_of(name) is None]
+    folders = [os.path.join(os.path.dirname(name), "") for name in here]
+    lead = os.path.commonprefix(folders)  # noqa: RUF071  what is not a whole folder is cut off
+    lead = lead[: lead.rfind("/") + 1]
+    name = name_behind(os.path.abspath(job.where(lead or ".")), "`@file`")
+    return f"if(startswith(`@file`, 'file:'), concat({text(lead)}, {name}), `@file`)"
+
+
+def name_behind(folder: str, url: str = "_metadata.file_path") -> str:
     """The name in a folder of the file that Spark reads, in SQL."""
-    path = "regexp_replace(url_decode(replace(_metadata.file_path, '+', '%2B')), '^file:/+', 'file:///')"
+    path = f"regexp_replace(url_decode(replace({url}, '+', '%2B')), '^file:/+', 'file:///')"
     return f"substring({path}, {len('file://' + os.path.join(folder, '')) + 1})"
 
 
@@ -99,6 +118,8 @@ LINES = StructType(
     ]
 )
 
+
+BROKEN_LINES = StructType([*LINES.fields, StructField("@broken", StringType())])
 
 LINE_COLUMNS = ("`@text` AS `text`", "`@file` AS `file`", "`@number` AS `number`")
 """The columns of the record `Line`."""
@@ -151,27 +172,30 @@ def whole_lines(opened: BinaryIO) -> Iterator[bytes]:
 
 
 def lines_of(data: bytes) -> Any:
-    """Lines as texts, without the carriage return before their ends."""
+    """Lines as texts."""
     import pyarrow
     from pyarrow import compute
 
     functions: Any = compute
-    lines = functions.split_pattern(pyarrow.array([data], pyarrow.binary()), "\n").flatten()
-    if b"\r" in data:
-        lines = functions.if_else(functions.ends_with(lines, "\r"), functions.binary_slice(lines, 0, -1), lines)
-    return lines.view(pyarrow.string())
+    return functions.split_pattern(pyarrow.array([data], pyarrow.binary()), "\n").flatten().view(pyarrow.string())
+
+
+WITHOUT_RETURN = when(f"endswith(`@text`, {text(chr(13))})", "left(`@text`, char_length(`@text`) - 1)", "`@text`")
+"""A line without the carriage return before its end."""
 
 
 def numbered(job: Job, lines: DataFrame, names: Sequence[str], compression: str = "ending") -> DataFrame:
-    """The lines with `@number`, from 1. In a file of several pieces, those of the pieces before are counted first."""
-    cut = [name for name in names if is_sparks(name, compression) and not name.endswith(".gz")]
-    if not any(os.path.getsize(job.where(name)) > WHOLE for name in cut):
-        return lines.selectExpr("*", "`@row` AS `@number`")
+    """The lines of some of these files with `@number`, from 1, and the names of the files. In one of several pieces,
+    the lines of the pieces before are counted first.
+    """
+    name, cut = file_name(job, names), [name for name in names if is_sparks(name, compression)]
+    if not any(os.path.getsize(job.where(name)) > WHOLE for name in cut if not name.endswith(".gz")):
+        return lines.withColumns({"@number": F.expr("`@row`"), "@file": F.expr(name)})
     before = "PARTITION BY `@file` ORDER BY `@block` ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
     pieces = read_lines(job, names, compression).groupBy("@file", "@block").agg(F.expr("count(1) AS `@lines`"))
     pieces = pieces.selectExpr("`@file`", "`@block`", f"coalesce(sum(`@lines`) OVER ({before}), 0L) AS `@before`")
     joined = lines.join(F.broadcast(pieces), ["@file", "@block"])
-    return joined.selectExpr("*", "`@row` + `@before` AS `@number`").drop("@before")
+    return joined.withColumns({"@number": F.expr("`@row` + `@before`"), "@file": F.expr(name)}).drop("@before")
 
 
 def empty(job: Job, schema: StructType | str) -> DataFrame:
@@ -187,7 +211,8 @@ def escaped(path: str) -> str:
 def read_text(job: Job, step: Step, pattern: str, *, compression: str = "ending") -> DataFrame:
     """The lines of text files with their file and number."""
     names = find_files(job, step, pattern, compression)
-    lines = readable(job, step, numbered(job, read_lines(job, names, compression), names, compression), names)
+    lines = read_lines(job, names, compression).withColumn("@text", F.expr(WITHOUT_RETURN))
+    lines = readable(job, step, numbered(job, lines, names, compression), names)
     return lines.selectExpr(*LINE_COLUMNS)
 
 
@@ -212,6 +237,50 @@ def accepted(
         return letters(job, failed, step, "left(make_valid_utf8(`@text`), 16384)")
 
     return parted(job, lines, error, as_letters, None)
+
+
+def exactly(
+    job: Job,
+    step: Step,
+    lines: DataFrame,
+    doubt: str,
+    value: Callable[[str], str],
+    opening: Opening,
+    names: Sequence[str],
+    compression: str = "ending",
+) -> DataFrame:
+    """The records of lines as `value` says of each column; of those in `doubt` as the exact reader says, and what it
+    refuses becomes dead letters.
+    """
+    gathered = Gathered.of(job.spark)
+    rows = settled(lines, step.input, doubt, value, opening, gathered)
+
+    def as_letters() -> DataFrame:
+        found = gathered.found
+        if not found.ran or found.more:
+            failed = rows.where("`@broken` IS NOT NULL").selectExpr(*OF_DOUBTFUL, "`@broken`")
+            failed = failed.withColumn("@text", F.expr(WITHOUT_RETURN))
+            failed = numbered(job, failed, names, compression)
+        else:
+            failed = job.spark.createDataFrame(
+                [(text, *place, error) for place, (text, error) in found.letters.items()], BROKEN_LINES
+            )
+            told = {path_in(place[0]) for place in found.letters}
+            failed = numbered(job, failed, [name for name in names if job.where(name) in told], compression)
+        located = "concat('bad_record: ', `@file`, ':', `@number`, ': ', `@broken`) AS `@error`"
+        return letters(job, failed.selectExpr("`@text`", located), step, "left(make_valid_utf8(`@text`), 16384)")
+
+    job.failures.append(Failures(gathered, as_letters, None))
+    return rows.where("`@broken` IS NULL").drop("@broken", "@doubtful")
+
+
+OF_DOUBTFUL = (
+    "substring(`@doubtful`, char_length(substring_index(`@doubtful`, '\n', 3)) + 2) AS `@text`",
+    "substring_index(`@doubtful`, '\n', 1) AS `@file`",
+    "bigint(split_part(`@doubtful`, '\n', 2)) AS `@block`",
+    "bigint(split_part(`@doubtful`, '\n', 3)) AS `@row`",
+)
+"""The columns of a line that was in doubt."""
 
 
 def generated(job: Job, count: int, start: int, step: int) -> DataFrame:

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
+from ghcm.codegen.spark.library.doubts import Gathered
 from ghcm.codegen.spark.library.sql import named, text, when
 from ghcm.codegen.spark.library.types import plain, plain_record, type_of
 from ghcm.errors import GhcmError
@@ -76,13 +77,13 @@ class Written(NamedTuple):
 
 
 class Failures(NamedTuple):
-    """The records that failed in a step, or in several that run as one: their count (None: not counted), as letters,
-    and the type of their input (None: raw text); whether a later join may have left rows of theirs unmade. Of `steps`
-    the letters are what `failed_inputs` says, and those that came with the count are among `collected`, which are of
-    that type.
+    """The records that failed in a step, or in several that run as one: how they are counted (None: not at all), as
+    letters, and the type of their input (None: raw text); whether a later join may have left rows of theirs unmade.
+    Of `steps` the letters are what `failed_inputs` says, and those that came with the count are among `collected`,
+    which are of that type.
     """
 
-    counted: Observation | None
+    counted: Observation | Gathered | None
     letters: Callable[[], DataFrame]
     input: DataType | None
     joined: bool = False

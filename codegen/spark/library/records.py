@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -10,10 +11,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import DataType, LongType, StringType, StructField, StructType
 
 from ghcm.codegen.spark.library.afar import parquet_rows
+from ghcm.codegen.spark.library.cells import csv_heads, read_cells, zeek_heads
 from ghcm.codegen.spark.library.delta import rows_divided
-from ghcm.codegen.spark.library.files import accepted, empty, escaped, find_files, listed, read_lines
+from ghcm.codegen.spark.library.doubts import Decoded, Opening
+from ghcm.codegen.spark.library.files import accepted, empty, escaped, exactly, find_files, listed, read_lines
 from ghcm.codegen.spark.library.job import Job, Step, passed, refusal
-from ghcm.codegen.spark.library.sql import fails, first, matching, quoted
+from ghcm.codegen.spark.library.plain_json import parsed_by_spark, plain_form
+from ghcm.codegen.spark.library.sql import fails, first, matching, named, part, quoted
 from ghcm.codegen.spark.library.tables import table_files
 from ghcm.codegen.spark.library.types import (
     columns_of,
@@ -35,7 +39,6 @@ from ghcm.stores import scheme_of
 from ghcm.types import Struct
 from ghcm.values import has_decimal
 
-BLANK = r"\A[ \t\r]*\z"
 BROKEN = "'bad_record: ' || `@broken`"
 AT_ONCE = 10_000
 
@@ -44,10 +47,6 @@ Found: TypeAlias = tuple[int, Row | None, str | None, str | None]
 Read: TypeAlias = Callable[[str, str], Iterator[Found]]
 """Gives what is in a file, by its name and path."""
 Begin: TypeAlias = Callable[[str, str], Iterator[Any]]
-Decoded: TypeAlias = tuple[Row | None, str | None]
-"""A record, or else why there is none."""
-Opening: TypeAlias = Callable[[], Callable[[bytes], Decoded]]
-"""Gives what decodes texts; a Python worker asks for it."""
 T = TypeVar("T")
 
 
@@ -62,10 +61,14 @@ def decode_json(
     job: Job, step: Step, lines: DataFrame, names: Sequence[str], *, compression: str = "ending", own: bool = False
 ) -> DataFrame:
     """The records of lines of these files; `own`: written by a sink."""
-    lines = lines.where(f"NOT {matching('`@text`', BLANK)}")
-    lines = with_records(lines, step.input, json_text(record_type(step.input), own=own))
-    rows = accepted(job, step, lines, BROKEN, names, compression)
-    return rows.selectExpr(*record_columns(step.input))
+    opening, form = json_text(record_type(step.input), own=own), plain_form(step.input, own=own)
+    if form is None:
+        return exactly(job, step, lines, "true", lambda _: "NULL", opening, names, compression)
+    plain = f"CASE WHEN {matching('`@text`', form.pattern)} THEN {parsed_by_spark('`@text`', form)} END AS `@json`"
+    lines = lines.selectExpr("*", plain).selectExpr("*", named(form.value("`@json`"), "@record"))
+    no_json = "`@json` IS NULL OR `@json`.`@no` IS NOT NULL"
+    doubt = " OR ".join(filter(None, (no_json, form.doubt("`@json`", "`@record`"))))
+    return exactly(job, step, lines, doubt, partial(part, "`@record`"), opening, names, compression)
 
 
 def json_text(struct: Struct, *, own: bool = False) -> Opening:
@@ -77,7 +80,8 @@ def json_text(struct: Struct, *, own: bool = False) -> Opening:
 
         def found_in(text: bytes) -> Decoded:
             try:
-                return read(parse(text.decode().strip(" \t\r\n"))), None
+                bare = text.decode().strip(" \t\r\n")
+                return (read(parse(bare)) if bare else None), None
             except UnicodeDecodeError:
                 return None, "the text is not UTF-8"
             except ValueError as error:
@@ -109,14 +113,18 @@ def with_records(lines: DataFrame, element: DataType, opening: Opening) -> DataF
 
 def read_csv(job: Job, step: Step, pattern: str, *, separator: str = ",", compression: str = "ending") -> DataFrame:
     """The records of CSV files, whose first lines name the columns; what does not fit is a dead letter."""
-    names = find_files(job, step, pattern, compression)
-    return read_files(job, step, names, csv_file(record_type(step.input), separator, compression))
+    names, struct = find_files(job, step, pattern, compression), record_type(step.input)
+    read = csv_file(struct, separator, compression)
+    heads = csv_heads(job, names, struct, separator, compression)
+    return read_cells(job, step, heads, compression, lambda left: read_files(job, step, left, read))
 
 
 def read_zeek(job: Job, step: Step, pattern: str, *, compression: str = "ending") -> DataFrame:
     """The records of Zeek's logs, whose headers may change in the middle; what does not fit is a dead letter."""
-    names = find_files(job, step, pattern, compression)
-    return read_files(job, step, names, zeek_file(record_type(step.input), compression))
+    names, struct = find_files(job, step, pattern, compression), record_type(step.input)
+    read = zeek_file(struct, compression)
+    heads = zeek_heads(job, names, struct, compression)
+    return read_cells(job, step, heads, compression, lambda left: read_files(job, step, left, read))
 
 
 def read_parquet_files(job: Job, step: Step, pattern: str) -> DataFrame:
@@ -159,8 +167,8 @@ def read_files(job: Job, step: Step, names: Sequence[str], read: Read, begin: Be
     text, number = StringType(), LongType()
     columns = [StructField("@text", text), StructField("@file", text), StructField("@number", number)]
     schema = StructType([*columns, *fields.fields, StructField("@broken", text)])
-    rows = accepted(job, step, listed(job, names).mapInArrow(decode, schema), BROKEN, names)
-    return rows.selectExpr(*record_columns(step.input))
+    found = listed(job, {name: name for name in names}).mapInArrow(decode, schema)
+    return accepted(job, step, found, BROKEN, names).selectExpr(*record_columns(step.input))
 
 
 def refusing(file: str, records: Iterator[T]) -> Iterator[T]:
@@ -260,5 +268,6 @@ def read_table(job: Job, step: Step, sink: str, path: str, format: str, separato
         return empty(job, stored_columns(step.input))
     if format == "json":
         return decode_json(job, step, read_lines(job, files), files, own=True)
-    read = csv_file(record_type(step.input), separator, "ending", own=True)
-    return read_files(job, step, files, read)
+    struct = record_type(step.input)
+    read, heads = csv_file(struct, separator, "ending", own=True), csv_heads(job, files, struct, separator, own=True)
+    return read_cells(job, step, heads, "ending", lambda left: read_files(job, step, left, read))

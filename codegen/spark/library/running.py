@@ -15,6 +15,7 @@ from typing import Any
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
+from ghcm.codegen.spark.library.doubts import Gathered
 from ghcm.codegen.spark.library.job import COUNTS_WITHIN, Failures, Job, Refused, Step, refusal
 from ghcm.codegen.spark.library.redis_sinks import redis_client, redis_url
 from ghcm.codegen.spark.library.sql import constant, text
@@ -146,6 +147,8 @@ def may_have_failed(failures: Failures, until: float) -> bool:
     written them, as none were asked for, or as a join found nothing on the other side. Counts come a moment after the
     rows, with which `get` of PySpark would wait for ever.
     """
+    if isinstance(failures.counted, Gathered):
+        return failures.counted.count != 0
     counts = None if failures.counted is None else counts_of(failures.counted, until)
     return not counts or counts[0] > 0 or (failures.joined and counts[1] == 0)
 
@@ -190,7 +193,7 @@ def collected_letters(job: Job, failed: Failures) -> list[Any] | None:
     """The failing records that came with their count; None where there are more, or may be behind a join that left rows
     unmade. What a task that ran again has sent again counts once.
     """
-    counted: Any = None if failed.counted is None else failed.counted._jo  # pyright: ignore[reportPrivateUsage]
+    counted: Any = failed.counted._jo if isinstance(failed.counted, Observation) else None  # pyright: ignore[reportPrivateUsage]
     if counted is None or failed.collected is None or failed.joined or not counted.future().isCompleted():
         return None
     row = counted.getRow()

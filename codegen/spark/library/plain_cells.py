@@ -1,0 +1,188 @@
+"""Which lines of CSV and of Zeek's logs are plainly records, so that Spark's own parser reads them as the exact reader
+would; as `plain_json`.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import types as T
+
+from ghcm.codegen.spark.library.plain_json import Form, Unsuited, failed, micros_of, moment_of, never, same
+from ghcm.codegen.spark.library.sql import is_member, named, quoted, text, when
+from ghcm.codegen.spark.library.types import EnumType, columns_of
+from ghcm.formats.zeek_log import Dialect
+
+_ODD = r"\x00-\x08\x0a-\x1f\uFFFD"
+"""Control characters but for tabs; and what Java has in place of bytes that are not UTF-8."""
+_INT, _INT32 = "[+-]?+[0-9]{1,18}+", "[+-]?+[0-9]{1,9}+"
+_FLOAT = rf"{_INT}(?:\.[0-9]++)?+(?:[eE][+-]?+[0-9]{{1,2}}+)?+"
+_BASE64 = "(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?+"
+_DAY = "[12][0-9]{3}-[01][0-9]-[0-3][0-9]"
+_CLOCK = r"[0-2][0-9]:[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6}+)?+(?:Z|[+-][01][0-9]:[0-5][0-9])?+"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the cells of lines are written: the separator, where the fields of the record stand among so many columns
+    (None: nowhere), and what cells say. `own`: a sink has written them.
+    """
+
+    separator: str
+    width: int
+    indices: tuple[int | None, ...]
+    dialect: Dialect = Dialect()
+    quotes: bool = True
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PlainCells:
+    """The pattern of lines that are plainly records, what Spark parses of them, the columns of that, and whether these
+    are in doubt after all (of `@cells` and the columns).
+    """
+
+    pattern: str
+    parsed: str
+    columns: tuple[str, ...]
+    doubt: str
+
+
+def plain_cells(element: T.DataType, layout: Layout) -> PlainCells | None:
+    """How Spark reads lines of cells; None where only the exact reader can tell."""
+    fields = columns_of(element).fields
+    if not layout.separator.isascii() or len(layout.separator) != 1 or layout.dialect.empty == layout.dialect.unset:
+        return None
+    try:
+        forms = [_form(each.dataType, layout) for each in fields]
+    except Unsuited:
+        return None
+    cells = [_text(layout)] * layout.width
+    types: list[T.DataType] = [T.StringType()] * layout.width
+    for field, index, form in zip(fields, layout.indices, forms, strict=True):
+        if index is None:
+            continue
+        if cells[index] != _text(layout):  # two fields of one column
+            return None
+        cells[index] = _cell(field, form, layout)
+        types[index] = form.parsed
+    columns, doubts = list[str](), list[str]()
+    tag, of_tag = fields[0], _parsed(layout.indices[0])
+    for field, index, form in zip(fields, layout.indices, forms, strict=True):
+        has = "" if "of" not in field.metadata else is_member(of_tag, field.metadata["of"])
+        value = "NULL" if index is None else _value(field, form, _parsed(index), layout)
+        columns.append(named(when(has, value) if has else value, field.name))
+        doubts += [] if index is None else [_doubt(field, form, _parsed(index), has)]
+        doubts += [
+            f"({quoted(tag.name)} = {text(name)} AND {quoted(field.name)} IS NULL)"
+            for name in field.metadata.get("needs", {})
+        ]
+    return PlainCells(_line(cells, layout), _parse(types, layout), tuple(columns), " OR ".join(filter(None, doubts)))
+
+
+def _parsed(index: int | None) -> str:
+    return "NULL" if index is None else f"`@cells`.c{index}"
+
+
+def _parse(types: Sequence[T.DataType], layout: Layout) -> str:
+    """What Spark's parser finds in `@text`; its field `@no` is not null where something does not fit."""
+    schema = ", ".join([*(f"c{index} {type_.simpleString()}" for index, type_ in enumerate(types)), "`@no` string"])
+    options = {
+        "sep": layout.separator,
+        "quote": '"' if layout.quotes else "",
+        "escape": '"' if layout.quotes else "\\",
+        "nullValue": layout.dialect.unset,
+        "emptyValue": "",
+        "columnNameOfCorruptRecord": "@no",
+        "maxColumns": str(layout.width + 1),
+    }
+    said = ", ".join(f"{text(name)}, {text(value)}" for name, value in options.items())
+    return f"from_csv(rtrim('\\r', `@text`), {text(schema)}, map({said}))"
+
+
+def _line(cells: Sequence[str], layout: Layout) -> str:
+    return rf"\A{escaped_separator(layout.separator).join(f'(?:{cell})' for cell in cells)}\r?\z"
+
+
+def escaped_separator(char: str) -> str:
+    """A separator as a pattern."""
+    return char if char.isalnum() else "\\" + char if char != "\t" else "\\t"
+
+
+def _text(layout: Layout) -> str:
+    """The pattern of a cell that may be any text."""
+    separator = escaped_separator(layout.separator)
+    if not layout.quotes:
+        return rf"[^{separator}{_ODD}]*+"
+    return rf'[^{separator}"{_ODD}]*+|"[^"{_ODD}]*+(?:""[^"{_ODD}]*+)*+"'
+
+
+def _cell(field: T.StructField, form: Form, layout: Layout) -> str:
+    """The pattern of the cells of a field; what stands for null may be in any."""
+    unset = re.escape(layout.dialect.unset)
+    quoted_ = f'|"(?:{form.pattern})"' if layout.quotes and form.parsed != T.StringType() else ""
+    return f"{form.pattern}{quoted_}|{unset}" if field.nullable else f"{form.pattern}{quoted_}"
+
+
+def _form(type_: T.DataType, layout: Layout) -> Form:
+    dialect = layout.dialect
+    match type_:
+        case T.BooleanType() if dialect.empty is None:
+            return Form("[tT][rR][uU][eE]|[fF][aA][lL][sS][eE]", type_, same, never)
+        case T.BooleanType():
+            return Form("T|F", T.StringType(), lambda parsed: f"{parsed} = 'T'", never)
+        case T.LongType():
+            return Form(_INT, type_, same, never)
+        case T.IntegerType():
+            return Form(_INT32, type_, same, never)
+        case T.DoubleType():
+            return Form(_FLOAT, type_, same, never)
+        case EnumType(values=values):
+            of_text = _string(layout)
+            return Form(
+                of_text.pattern, of_text.parsed, of_text.value, lambda _, value: f"NOT {is_member(value, values)}"
+            )
+        case T.StringType():
+            return _string(layout)
+        case T.DateType():
+            return Form(_DAY, T.StringType(), lambda parsed: f"CAST({parsed} AS date)", failed)
+        case T.TimestampType():
+            return Form(f"{_FLOAT}|{_DAY}(?:[T ]{_CLOCK})?+", T.StringType(), moment_of, failed)
+        case T.DayTimeIntervalType():
+            return Form(_FLOAT, T.DoubleType(), micros_of, failed)
+        case T.DecimalType(precision=precision, scale=scale):
+            whole = f"0*+[0-9]{{1,{precision - scale}}}+" if precision > scale else "0++"
+            digits = f"[+-]?+{whole}" + (rf"(?:\.[0-9]{{1,{scale}}}+)?+" if scale else "")
+            cast = f"AS decimal({precision},{scale}))"
+            return Form(digits, T.StringType(), lambda parsed: f"CAST({parsed} {cast}", failed)
+        case T.BinaryType() if layout.own:
+            return Form(_BASE64, T.StringType(), lambda parsed: f"unbase64({parsed})", failed)
+        case _:
+            raise Unsuited
+
+
+def _string(layout: Layout) -> Form:
+    """Texts; of logs those without escapes, and not without letters, which Spark takes for null."""
+    empty = layout.dialect.empty
+    if empty is None:
+        return Form(_text(layout), T.StringType(), same, never)
+    pattern = rf"[^\\{escaped_separator(layout.separator)}{_ODD}]++"
+    return Form(pattern, T.StringType(), lambda parsed: f"if({parsed} = {text(empty)}, '', {parsed})", never)
+
+
+def _value(field: T.StructField, form: Form, parsed: str, layout: Layout) -> str:
+    """The value of a cell: an empty one of CSV is null, or a text without letters."""
+    if layout.dialect.unset or type(field.dataType) is not T.StringType:
+        return form.value(parsed)
+    return f"nullif({parsed}, '')" if field.nullable else f"coalesce({parsed}, '')"
+
+
+def _doubt(field: T.StructField, form: Form, parsed: str, has: str) -> str:
+    inside = form.doubt(parsed, quoted(field.name))
+    if field.nullable:
+        doubt = f"({parsed} IS NOT NULL AND ({inside}))" if inside else ""
+    elif type(field.dataType) is T.StringType and not inside:
+        doubt = f"{quoted(field.name)} IS NULL"
+    else:
+        doubt = f"({parsed} IS NULL OR {inside})" if inside else f"{parsed} IS NULL"
+    return f"({has} AND {doubt})" if has and doubt else doubt
