@@ -32,12 +32,28 @@ _MOST = 8
 def read_tables(path: Place, file: str, format_: str, schema: Struct, skipped: int) -> Iterator[pa.RecordBatch]:
     """The rows of a file behind the first ones, in batches of the columns that the record names. GhcmError where it
     lacks one, or is no such file."""
+    with _refusing(file, format_), open_table(path, format_) as (found, batches):
+        for batch in batches(_chosen(found, file, schema)):
+            if skipped < batch.num_rows:
+                yield batch.slice(skipped) if skipped else batch
+            skipped = max(0, skipped - batch.num_rows)
+
+
+def read_footer(path: Place, file: str, schema: Struct) -> tuple[Any, dict[str, Any]]:
+    """What the footer of a Parquet file says, and the types of the columns that hold fields of the record. GhcmError
+    as `read_tables`.
+    """
+    import pyarrow.parquet as pq
+
+    with _refusing(file, "parquet"), pq.ParquetFile(readable(path), coerce_int96_timestamp_unit="us") as opened:
+        found: Any = opened.schema_arrow
+        return opened.metadata, {name: found.field(name).type for name in _chosen(found, file, schema)}
+
+
+@contextmanager
+def _refusing(file: str, format_: str) -> Generator[None]:
     try:
-        with open_table(path, format_) as (found, batches):
-            for batch in batches(_chosen(found, file, schema)):
-                if skipped < batch.num_rows:
-                    yield batch.slice(skipped) if skipped else batch
-                skipped = max(0, skipped - batch.num_rows)
+        yield
     except pa.ArrowInvalid as error:
         other = "arrow" if format_ == "parquet" else "parquet"
         raise GhcmError(

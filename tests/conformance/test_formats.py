@@ -12,15 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from pyspark.sql import SparkSession
 
-from ghcm.expr import Get, Lambda, Var
 from ghcm.lowering.types import LINE
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.sources.files import FilesSource
 from ghcm.spg.connectors import Files, Format
 from ghcm.spg.graph import Program
-from ghcm.spg.ops import Count, EventTime, Reply, Source, Tumbling, Window
+from ghcm.spg.ops import Reply, Source
 from ghcm.spg.reference import run
-from ghcm.types import WINDOW, Duration, Field, Int, List, Nullable, String, Struct, Timestamp
+from ghcm.types import Duration, Field, Int, List, Nullable, String, Struct, Timestamp
 from tests.campaigns import times
 from tests.conformance.functions.units import batch_unit, program_of, task
 from tests.conformance.spark_runs import agree
@@ -169,24 +168,6 @@ def test_a_missing_column_fails_before_anything_is_read(spark: SparkSession, tmp
     (tmp_path / "a.csv").write_text("bytes,id.orig,ts\n1,a,2\n")
     with pytest.raises(ValueError, match=r'(?s)it has no column "id\.orig_h".*did you mean \\"id\.orig\\"'):
         agree(spark, reading(Files("a.csv", Format("csv")), FLOW), "u", tmp_path)
-
-
-def test_a_clock_that_continues_makes_records_late_across_files(spark: SparkSession, tmp_path: Path) -> None:
-    for name, stamps in (("a", (1, 100, 95)), ("b", (50, 200)), ("c", (150, 201))):
-        (tmp_path / name).write_text("".join(f'{{"ts": {each}, "id.orig_h": "{name}{each}"}}\n' for each in stamps))
-    window = Struct((Field("value", Int()), Field("window", WINDOW)))
-    for clock, late in (("restarts", 0), ("continues", 2)):
-        var = Var("f", FLOW)
-        timed = Struct((*FLOW.fields, Field("window", WINDOW)))
-        tasks = [
-            task("in", Source(Files("[abc]", Format("json"), clock=clock)), (), FLOW),
-            task("time", EventTime(Lambda((var,), Get(var, "at", Timestamp())), 10_000_000), ["in"], FLOW, timed=True),
-            task("window", Window(Tumbling(10_000_000), 0), ["time"], timed, timed=True, windowed=True),
-            task("count", Count(), ["window"], window, timed=True, windowed=True),
-            task("reply", Reply(), ["count"], window),
-        ]
-        found = agree(spark, program_of(batch_unit("u", tasks)), "u", tmp_path)
-        assert len(found.dead) == late
 
 
 @pytest.mark.parametrize("form", ["parquet", "arrow stream"])

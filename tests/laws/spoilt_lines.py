@@ -51,6 +51,7 @@ NESTED = Struct(
         Field("by", Nullable(Map(String(), Nullable(Float())))),
         Field("raw", Nullable(Bytes())),
         Field("days", List(Date())),
+        Field("costs", Nullable(List(Decimal(6, 2)))),
         Field("only", Nullable(String())),
     )
 )
@@ -74,6 +75,7 @@ _VALUES: dict[str, Sequence[str]] = {
     "by": ("{}", '{"p": 1.5, "q": null}', "null"),
     "raw": ('""', '"YQ=="', '"YWJj"', "null"),
     "days": ("[]", '["2026-01-02"]', '["2026-01-02","1970-01-01"]'),
+    "costs": ("[]", "[1.25, 3]", "[1.255,3]", "[1.2 5]", '["1.5"]', "null"),
     "only": ('"x"', "null"),
     "s": ('"x"', "null", '"12"'),
 }

@@ -98,6 +98,7 @@ def settled(
     fields = StructType([*plain_fields(element).fields, StructField("@broken", StringType())])
     of_spark: Any = F
     read = of_spark.arrow_udf(exact_reader(opening, fields, gathered), fields)
+    read = read.asNondeterministic()  # else Spark calls it once for the columns and once more for the filter
     rows = rows.withColumn("@exact", read("@doubtful"))
     columns = (
         named(

@@ -142,7 +142,7 @@ def _list(type_: T.ArrayType, *, own: bool) -> Form:
     pattern = _or_null(item.pattern, nullable=type_.containsNull)
     converts, doubt = item.value(each) != each, item.doubt(each, item.value(each))
     return Form(
-        rf"\[{_WS}(?:(?:{pattern}){_WS},?+{_WS})*+\]",
+        rf"\[{_WS}(?:(?:{pattern}){_WS}(?:,{_WS}|(?=\])))*+\]",
         T.ArrayType(item.parsed),
         (lambda parsed: f"transform({parsed}, {each} -> {item.value(each)})") if converts else same,
         lambda parsed, _: f"exists({parsed}, {each} -> {each} IS NOT NULL AND ({doubt}))" if doubt else "",
@@ -166,7 +166,7 @@ def _map(type_: T.MapType, *, own: bool) -> Form:
         return " OR ".join(found)
 
     return Form(
-        rf"\{{{_WS}(?:{_STRING}{_WS}:{_WS}(?:{pattern}){_WS},?+{_WS})*+\}}",
+        rf"\{{{_WS}(?:{_STRING}{_WS}:{_WS}(?:{pattern}){_WS}(?:,{_WS}|(?=\}})))*+\}}",
         T.MapType(T.StringType(), held.parsed),
         (lambda parsed: f"transform_values({parsed}, (k{each}, {each}) -> {value})") if value != each else same,
         doubt,
@@ -286,7 +286,7 @@ def _object(keys: Keys) -> str:
     }
     members = [f'"{name}"{_WS}:{_WS}(?:{pattern})' for name, pattern in named.items()]
     members.append(f'(?!"(?:{"|".join(named)})"){_KEY}{_WS}:{_WS}(?:{_ANY})')
-    return rf"\{{{_WS}(?:(?:{'|'.join(members)}){_WS},?+{_WS})*+\}}"
+    return rf"\{{{_WS}(?:(?:{'|'.join(members)}){_WS}(?:,{_WS}|(?=\}})))*+\}}"
 
 
 def _literal(name: str) -> str:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import partial, reduce
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -16,9 +16,10 @@ from ghcm.codegen.spark.library.delta import rows_divided
 from ghcm.codegen.spark.library.doubts import Decoded, Opening
 from ghcm.codegen.spark.library.files import accepted, empty, escaped, exactly, find_files, listed, read_lines
 from ghcm.codegen.spark.library.job import Job, Step, passed, refusal
+from ghcm.codegen.spark.library.parquet_files import alike_files, rows_of_alike
 from ghcm.codegen.spark.library.plain_json import parsed_by_spark, plain_form
 from ghcm.codegen.spark.library.sql import fails, first, matching, named, part, quoted
-from ghcm.codegen.spark.library.tables import table_files
+from ghcm.codegen.spark.library.tables import never_null, table_files
 from ghcm.codegen.spark.library.types import (
     columns_of,
     null_at,
@@ -129,8 +130,16 @@ def read_zeek(job: Job, step: Step, pattern: str, *, compression: str = "ending"
 
 def read_parquet_files(job: Job, step: Step, pattern: str) -> DataFrame:
     """The records of Parquet files; what does not fit is a dead letter."""
-    names = find_files(job, step, pattern, "none")
-    return read_files(job, step, names, *table_file(record_type(step.input), "parquet"))
+    struct = record_type(step.input)
+    alike, others = alike_files(job, find_files(job, step, pattern, "none"), struct)
+    parts: list[DataFrame] = []
+    for files in alike:
+        rows = rows_of_alike(job, step, files)
+        others += files.names if rows is None else []
+        parts += [] if rows is None else [rows]
+    if others:
+        parts.append(read_files(job, step, others, *table_file(struct, "parquet")))
+    return reduce(DataFrame.unionByName, parts)
 
 
 def read_arrow_files(job: Job, step: Step, pattern: str) -> DataFrame:
@@ -234,7 +243,9 @@ def table_file(struct: Struct, format: str) -> tuple[Read, Begin]:
 
 
 def read_parquet(job: Job, step: Step, sink: str, path: str) -> DataFrame:
-    """The records of a Parquet table: its latest complete version, or the one that the call names."""
+    """The records of a Parquet table: its latest complete version, or the one that the call names. Nulls are not looked
+    for in columns that the table promises to hold none in.
+    """
     folder, element = job.where(path), step.input
     files = table_files(job, sink, folder, "parquet")
     schema = stored_columns(element)
@@ -246,17 +257,19 @@ def read_parquet(job: Job, step: Step, sink: str, path: str) -> DataFrame:
         rows = parquet_rows(job, folder, [file.name for file in files], schema).selectExpr(*map(quoted, schema.names))
     else:
         rows = job.spark.read.schema(schema).parquet(*(escaped(os.path.join(folder, file.name)) for file in files))
-    error = first(*(lacking(part) for part in columns_of(element).fields))
+    promised = {*never_null(job, sink, folder), *files[0].values}
+    error = first(*(lacking(part, promised) for part in columns_of(element).fields))
     return rows if error is None else passed(job, rows, step, error)
 
 
-def lacking(column: StructField) -> str | None:
+def lacking(column: StructField, promised: set[str]) -> str | None:
     """The error of records in which a column, or a part of it, is null that may not be."""
     value, said = quoted(column.name), f'field "{column.name}" is'
     absent = fails(f"{value} IS NULL", "bad_record", f"{said} missing")
     inside = null_at(value, column.dataType, nullable=True)
     return first(
-        None if column.nullable else absent, fails(inside, "bad_record", f"{said} null in parts") if inside else None
+        None if column.nullable or column.name in promised else absent,
+        fails(inside, "bad_record", f"{said} null in parts") if inside else None,
     )
 
 

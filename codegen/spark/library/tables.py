@@ -42,6 +42,17 @@ def table_files(job: Job, sink: str, folder: str, format: str) -> list[DataFile]
         return table_at(folder, format).live(job.context.get("versions", {}).get(sink))
 
 
+def never_null(job: Job, sink: str, folder: str) -> frozenset[str]:
+    """The columns in which a Parquet table promises to hold no null."""
+    with refusing_table(folder, "read"):
+        table = table_at(folder, "parquet")
+        return (
+            table.never_null(job.context.get("versions", {}).get(sink))
+            if isinstance(table, DeltaTable)
+            else frozenset()
+        )
+
+
 @contextmanager
 def staged(folder: str, version: str) -> Generator[Place]:
     """An empty directory for the files of a version; what an earlier attempt left in it is dropped."""
