@@ -133,25 +133,18 @@ class DeltaTable:
 
     def live(self, version: str | None = None) -> list[DataFile]:
         """The files that a reader sees, oldest first, now or as of a version. GhcmError if that is not there."""
-        if version is None and self.foreign:
-            return [DataFile(name, 0) for name in plain_files(self.path)]
-        if (table := self._as_of(version)) is None:
-            return []
+        if (table := self.as_of(version)) is None:
+            return [DataFile(name, 0) for name in plain_files(self.path)] if self.foreign else []
         files = cast("Any", pyarrow).table(table.get_add_actions())
-        asked = ("path", "modification_time", "num_records", "partition")
-        found: list[dict[str, Any]] = files.select([each for each in asked if each in files.column_names]).to_pylist()
+        asked = {"path", "modification_time", "num_records", "partition"}.intersection(files.column_names)
+        found: list[dict[str, Any]] = files.select([*asked]).to_pylist()
         found.sort(key=lambda file: (file["modification_time"], file["path"]))
         return [DataFile(unquote(f["path"]), f.get("num_records") or 0, f.get("partition") or {}) for f in found]
 
-    def never_null(self, version: str | None = None) -> frozenset[str]:
-        """The columns that the table promises to hold no null in, now or as of a version."""
-        table = self._as_of(version)
-        return frozenset() if table is None else frozenset(f.name for f in table.schema().fields if not f.nullable)
-
-    def _as_of(self, version: str | None) -> Any:
-        if version is None:
-            return self._current()
-        return deltalake().DeltaTable(**delta_place(self.path), version=self._there(version).order)
+    def as_of(self, version: str | None) -> Any:
+        """The table as `deltalake` has it, now (None where there is none) or as of a version."""
+        at = {} if version is None else {"version": self._there(version).order}
+        return deltalake().DeltaTable(**delta_place(self.path), **at) if at else self._current()
 
     def written(self, version: str) -> list[DataFile]:
         """The files with the rows that a version added. GhcmError if it is not there."""

@@ -46,11 +46,10 @@ def never_null(job: Job, sink: str, folder: str) -> frozenset[str]:
     """The columns in which a Parquet table promises to hold no null."""
     with refusing_table(folder, "read"):
         table = table_at(folder, "parquet")
-        return (
-            table.never_null(job.context.get("versions", {}).get(sink))
-            if isinstance(table, DeltaTable)
-            else frozenset()
-        )
+        if not isinstance(table, DeltaTable):
+            return frozenset()
+        found = table.as_of(job.context.get("versions", {}).get(sink))
+    return frozenset() if found is None else frozenset(each.name for each in found.schema().fields if not each.nullable)
 
 
 @contextmanager
