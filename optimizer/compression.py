@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from ghcm.optimizer.passes import Fact, Pass, Remarks, with_tasks
-from ghcm.optimizer.rules import SIMPLIFIED
+from ghcm.optimizer.redundancy import SIMPLIFIED
 from ghcm.spg.graph import Forward, Task, Unit
 from ghcm.spg.ops import Fused, RowOp, Stage
 
@@ -32,22 +32,28 @@ _LAW = "finite dependency"
 
 
 def _loose_rows(unit: Unit) -> Iterator[str]:
+    readers = _readers(unit)
     for task in unit.tasks:
         for edge in task.inputs if _stages(task) else ():
             parent = unit.task(edge.producer)
-            if _stages(parent) and not _obstacle(parent, task, len(unit.consumers(parent.id))):
+            if _stages(parent) and not _obstacle(parent, task, readers[parent.id]):
                 yield f'"{unit.name}.{task.id}" could be one with "{parent.id}"'
 
 
 def _compress(unit: Unit, remarks: Remarks) -> Unit:
     """One walk from the sources to the ends; a merged task has as many readers as its last stage had."""
-    readers = Counter(producer for task in unit.tasks for producer in {edge.producer for edge in task.inputs})
+    readers = _readers(unit)
     tasks = {task.id: task for task in unit.tasks}
     for id in tuple(tasks):
         while (fused := _with_parent(unit, tasks, id, readers, remarks)) is not None:
             del tasks[tasks[id].inputs[0].producer]
             tasks[id] = fused
     return unit if len(tasks) == len(unit.tasks) else with_tasks(unit, tasks.values())
+
+
+def _readers(unit: Unit) -> Counter[str]:
+    """How many tasks read from each."""
+    return Counter(producer for task in unit.tasks for producer in {edge.producer for edge in task.inputs})
 
 
 def _with_parent(

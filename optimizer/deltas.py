@@ -26,7 +26,8 @@ from dataclasses import replace
 
 from ghcm.expr import Call, Expr, Lambda, Literal
 from ghcm.failing import can_fail
-from ghcm.optimizer.passes import Pass, Remarks, substitute, with_tasks
+from ghcm.optimizer.expressions import substitute
+from ghcm.optimizer.passes import Pass, Remarks, with_tasks
 from ghcm.spg.graph import Task, Unit, entry_of
 from ghcm.spg.ops import Filter, Iterate, Map, Union
 

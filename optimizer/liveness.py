@@ -15,21 +15,24 @@ Declines when: the task is a named table of a stream unit, since a unit of anoth
 
 from collections.abc import Iterator
 
-from ghcm.optimizer.passes import Fact, Pass, Remarks, with_tasks
+from ghcm.optimizer.draft import is_readable
+from ghcm.optimizer.passes import Fact, Pass, Remarks, is_entry, with_tasks
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.traits import traits_of
-from ghcm.types import Shape
 
 
 def _dead_tasks(unit: Unit) -> Iterator[str]:
+    """Forwards from each task, where the pass walks backwards."""
     useful = {task.id for task in unit.tasks if _is_root(task)}
+    behind: dict[str, list[str]] = {}
     for task in unit.tasks:
-        if task.id not in useful and not any(_leads_to(unit, task.id, end) for end in useful):
+        for edge in task.inputs:
+            behind.setdefault(edge.producer, []).append(task.id)
+    for task in reversed(unit.tasks):
+        if task.id in useful or useful.intersection(behind.get(task.id, ())):
+            useful.add(task.id)
+        elif not is_entry(task):
             yield f'"{unit.name}.{task.id}" reaches no end'
-
-
-def _leads_to(unit: Unit, start: str, end: str) -> bool:
-    return any(edge.producer == start or _leads_to(unit, start, edge.producer) for edge in unit.task(end).inputs)
 
 
 def _live(unit: Unit, remarks: Remarks) -> Unit:
@@ -38,14 +41,15 @@ def _live(unit: Unit, remarks: Remarks) -> Unit:
         if task.id in wanted or _is_root(task):
             wanted.add(task.id)
             wanted.update(edge.producer for edge in task.inputs)
-    unused = [task for task in unit.tasks if task.id not in wanted]
+    unused = [task for task in unit.tasks if task.id not in wanted and not is_entry(task)]
     for task in unused:
         remarks.applied(unit, task, "unused branch", "nothing reads it")
-    return with_tasks(unit, (task for task in unit.tasks if task.id in wanted)) if unused else unit
+    gone = {task.id for task in unused}
+    return with_tasks(unit, (task for task in unit.tasks if task.id not in gone)) if unused else unit
 
 
 def _is_root(task: Task) -> bool:
-    return traits_of(task.op).role.ends or (task.named and task.collection.shape is Shape.TABLE)
+    return traits_of(task.op).role.ends or is_readable(task)
 
 
 LIVE = Fact("every task reaches an end or is a readable table", _dead_tasks)

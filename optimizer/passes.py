@@ -1,22 +1,17 @@
 """What an optimiser pass is: a named, pure function from graph to graph with declared requirements, able to say what
-it did and why not; and the few moves that rewrites are made of.
+it did and why not; and how steps of iterations are changed like units.
 
 Nothing here knows a particular rewrite. Nothing that has been built changes: every function returns a new graph, or the
 same object when there was nothing to do.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from itertools import chain
 
-from ghcm import expr
-from ghcm.expr import Call, Expr, Get, Lambda, MakeStruct, rebuild
-from ghcm.functions import FUNCTIONS, resolve
 from ghcm.source import Origin
-from ghcm.spg.graph import Program, Task, Unit
-from ghcm.spg.ops import Op
-from ghcm.types import Struct, is_nullable, strip
+from ghcm.spg.graph import Global, Input, Program, Task, Unit, step_unit
+from ghcm.spg.ops import Iterate, Reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +62,18 @@ class Remarks:
 
     def declined(self, unit: Unit, task: Task, law: str, reason: str) -> None:
         """Note a rewrite that was not made, and why."""
-        self.made.append(Remark(self.optimiser_pass, Verdict.DECLINED, unit.name, task.id, law, reason, task.origin))
+        self.made.append(self.refusal(unit, task, law, reason))
+
+    def refusal(self, unit: Unit, task: Task, law: str, reason: str) -> Remark:
+        """The remark that a rewrite was not made, for whoever may still change his mind."""
+        return Remark(self.optimiser_pass, Verdict.DECLINED, unit.name, task.id, law, reason, task.origin)
 
 
 @dataclass(frozen=True, slots=True)
 class Pass:
     """One pass, by its name in remarks, traces and the pipeline. `change` returns the same unit where nothing is to be
-    done. `establishes`: facts that hold behind it; `requires`: those that an earlier pass must have established.
+    done; it is given the steps of iterations too, see `as_unit`. `establishes`: facts that hold behind it; `requires`:
+    those that an earlier pass must have established.
     """
 
     name: str
@@ -83,55 +83,61 @@ class Pass:
 
     def run(self, program: Program, remarks: Remarks) -> Program:
         """The rewritten program; the same object when no unit has changed."""
-        units = tuple(self.change(unit, remarks) for unit in program.units)
+        units = tuple(self._changed(unit, remarks) for unit in program.units)
         same = all(new is old for new, old in zip(units, program.units, strict=True))
         return program if same else replace(program, units=units)
+
+    def _changed(self, unit: Unit, remarks: Remarks) -> Unit:
+        """The unit with the steps of its iterations changed, then changed itself."""
+        tasks: list[Task] = []
+        for task in unit.tasks:
+            if isinstance(task.op, Iterate):
+                step = as_unit(unit, task, task.op)
+                changed = self._changed(step, remarks)
+                tasks.append(task if changed is step else replace(task, op=as_step(task.op, changed)))
+            else:
+                tasks.append(task)
+        same = all(new is old for new, old in zip(tasks, unit.tasks, strict=True))
+        return self.change(unit if same else with_tasks(unit, tasks), remarks)
+
+
+RESULT, KNOWN = "$result", "$known"
+"""The ids of the tasks that stand for who takes what a step gives, and what it knows."""
+
+
+def as_unit(unit: Unit, task: Task, op: Iterate) -> Unit:
+    """The step of an iteration as a unit by itself: what stands for its inputs (unions of nothing), its tasks, and
+    replies that read what the next round takes.
+    """
+    step = step_unit(unit, task, op)
+    read = {RESULT: op.result} | ({} if op.known is None else {KNOWN: op.known})
+    ends = [
+        Task(id, Reply(), (Input(producer, Global()),), step.task(producer).collection, task.origin)
+        for id, producer in read.items()
+    ]
+    return with_tasks(step, (*step.tasks, *ends))
+
+
+def as_step(op: Iterate, unit: Unit) -> Iterate:
+    """The iteration with that unit, made by `as_unit`, as its step."""
+    tasks = tuple(task for task in unit.tasks if not task.id.startswith("$"))  # entries and ends
+    known = None if op.known is None else unit.task(KNOWN).inputs[0].producer
+    return replace(op, tasks=tasks, result=unit.task(RESULT).inputs[0].producer, known=known)
+
+
+def is_entry(task: Task) -> bool:
+    """Whether it stands for an input of an iteration in the unit that `as_unit` made."""
+    return task.id.startswith("$") and task.id not in (RESULT, KNOWN)
+
+
+def units_of(unit: Unit) -> Iterator[Unit]:
+    """The unit, and the steps of its iterations as units."""
+    for task in unit.tasks:
+        if isinstance(task.op, Iterate):
+            yield from units_of(as_unit(unit, task, task.op))
+    yield unit
 
 
 def with_tasks(unit: Unit, tasks: Iterable[Task]) -> Unit:
     """The unit with other tasks."""
     return replace(unit, tasks=tuple(tasks))
-
-
-def remove(unit: Unit, gone: Task) -> Unit:
-    """The unit without a task of one input; its consumers read what it read, dealt out as they asked for."""
-    (source,) = gone.inputs
-    tasks: list[Task] = []
-    for task in unit.tasks:
-        if task.id == gone.id:
-            continue
-        inputs = tuple(
-            replace(edge, producer=source.producer) if edge.producer == gone.id else edge for edge in task.inputs
-        )
-        tasks.append(replace(task, inputs=inputs) if inputs != task.inputs else task)
-    return with_tasks(unit, tasks)
-
-
-def merge(unit: Unit, producer: Task, task: Task, op: Op) -> Unit:
-    """The unit without `producer`, whose inputs and calls the task takes over, with this operation for both."""
-    inputs = (producer.inputs if edge.producer == producer.id else (edge,) for edge in task.inputs)
-    merged = replace(task, op=op, inputs=tuple(chain.from_iterable(inputs)), calls=task.calls + producer.calls)
-    return with_tasks(unit, (merged if each is task else each for each in unit.tasks if each is not producer))
-
-
-def substitute(function: Lambda, argument: Expr) -> Expr:
-    """The body of a one-parameter lambda with `argument` in the place of its parameter; fields of a struct that is
-    made on the spot are taken directly, and calls give no null then where nothing that they take is null."""
-    (parameter,) = function.parameters
-
-    def change(part: Expr) -> Expr:
-        if isinstance(part, Get) and isinstance(part.of, MakeStruct) and isinstance(part.of.type, Struct):
-            return part.of.values[part.of.type.index(part.field)]
-        return _exactly(part) if isinstance(part, Call) else part
-
-    return rebuild(expr.substitute(function.body, {parameter.name: argument}), change)
-
-
-def _exactly(call: Call) -> Expr:
-    """A call whose arguments may be known more exactly than before, with its result as they make it."""
-    if call.function == "known" and not is_nullable(call.arguments[0].type):
-        return call.arguments[0]
-    if not is_nullable(call.type):
-        return call
-    found = resolve(FUNCTIONS[call.function], tuple(each.type for each in call.arguments))
-    return replace(call, type=found.result) if found is not None and found.result == strip(call.type) else call

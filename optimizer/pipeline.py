@@ -7,15 +7,23 @@ before and after.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from ghcm.optimizer.columns import REQUIRED_COLUMNS
 from ghcm.optimizer.compression import COMPRESS_TASKS
 from ghcm.optimizer.deltas import WORK_ON_DELTAS
 from ghcm.optimizer.expansion import EXPAND_TASKS
 from ghcm.optimizer.liveness import DROP_UNUSED
-from ghcm.optimizer.passes import Fact, Pass, Remark, Remarks
-from ghcm.optimizer.rules import REMOVE_REDUNDANT_CALLS
-from ghcm.spg.graph import Program
+from ghcm.optimizer.passes import Fact, Pass, Remark, Remarks, units_of
+from ghcm.optimizer.redundancy import REMOVE_REDUNDANT_CALLS
+from ghcm.spg.graph import Program, all_tasks
 
-PASSES: tuple[Pass, ...] = (DROP_UNUSED, WORK_ON_DELTAS, REMOVE_REDUNDANT_CALLS, COMPRESS_TASKS, EXPAND_TASKS)
+PASSES: tuple[Pass, ...] = (
+    DROP_UNUSED,
+    WORK_ON_DELTAS,
+    REMOVE_REDUNDANT_CALLS,
+    REQUIRED_COLUMNS,
+    COMPRESS_TASKS,
+    EXPAND_TASKS,
+)
 
 
 def check_order(passes: Sequence[Pass]) -> None:
@@ -36,7 +44,8 @@ def broken_claims(behind: Pass, program: Program, passes: Sequence[Pass] = PASSE
     """What contradicts a fact that the pass, or one before it, has established."""
     for each in passes[: passes.index(behind) + 1]:
         for fact in each.establishes:
-            broken = (problem for unit in program.units for problem in fact.broken(unit))
+            every = (part for unit in program.units for part in units_of(unit))
+            broken = (problem for unit in every for problem in fact.broken(unit))
             yield from (f"{fact.says}, but {problem}" for problem in broken)
 
 
@@ -97,6 +106,6 @@ def optimise(
 
 def _summaries(before: Program, after: Program) -> tuple[Summary, ...]:
     return tuple(
-        Summary(old.name, sum(task.calls for task in old.tasks), len(new.tasks))
+        Summary(old.name, sum(task.calls for task in all_tasks(old)), sum(1 for _ in all_tasks(new)))
         for old, new in zip(before.units, after.units, strict=True)
     )

@@ -7,16 +7,19 @@ from ghcm.codegen.spark.aggregates import RECORD, final_value, grouped_columns, 
 from ghcm.codegen.spark.expressions import Scope
 from ghcm.codegen.spark.library.sql import quoted
 from ghcm.codegen.spark.sql import Checked, col
-from ghcm.codegen.spark.text import also, python_text, quote, sql_dict, sql_text
+from ghcm.codegen.spark.text import also, python_text, quote, selected, sql_dict, sql_text
 from ghcm.reducers import Aggregate
 from ghcm.spg.connectors import Files, Generate, Kafka, Memory, Mode, Parquet, Redis, SqlQuery, Table
 from ghcm.spg.graph import Sink, Task
 from ghcm.spg.ops import Publish, ReadSink, Source, To
 from ghcm.spg.traits import TIME
+from ghcm.types import Struct
 
 
 def source_body(scope: Scope, task: Task, op: Source) -> list[str]:
     """Records from outside."""
+    if op.whole is not None:
+        return _some_columns(scope, task, source_body(scope, _reading(task, op.whole), replace(op, whole=None)))
     element = scope.element(task.collection.element)
     connector = op.connector
     match connector:
@@ -37,6 +40,17 @@ def source_body(scope: Scope, task: Task, op: Source) -> list[str]:
             return [_kafka(scope, task, connector)]
         case _:  # the engine does not take it
             raise ValueError(f"Spark does not support {op}")
+
+
+def _reading(task: Task, whole: Struct) -> Task:
+    """The task that gives all that it reads."""
+    return replace(task, collection=replace(task.collection, element=whole))
+
+
+def _some_columns(scope: Scope, task: Task, lines: list[str]) -> list[str]:
+    """The body with the columns that the task gives on."""
+    columns = [*scope.kept, *map(quoted, task.schema.names)]
+    return [*lines[:-1], "return " + selected(lines[-1].removeprefix("return "), *columns)]
 
 
 def _sql(scope: Scope, task: Task, asked: SqlQuery) -> str:
@@ -75,6 +89,8 @@ def _files(scope: Scope, task: Task, files: Files) -> str:
 
 def read_sink_body(scope: Scope, task: Task, op: ReadSink) -> list[str]:
     """The records of a sink."""
+    if op.whole is not None:
+        return _some_columns(scope, task, read_sink_body(scope, _reading(task, op.whole), replace(op, whole=None)))
     sink = scope.program.sink(op.sink)
     step, name, connector = scope.step(task.collection.element), quote(sink.name), sink.connector
     match connector:

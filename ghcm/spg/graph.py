@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from ghcm.expr import Get, Lambda, MakeStruct, Value
 from ghcm.source import Origin
 from ghcm.spg.connectors import Connector, Mode
-from ghcm.spg.ops import EventTime, Fused, Iterate, Op, ReadSink, ReadTable, Union
+from ghcm.spg.ops import EventTime, Fused, Iterate, Op, ReadSink, ReadTable, Source, Union
 from ghcm.support import RUNS
 from ghcm.types import Collection, List, Shape, Struct, Type, strip
 
@@ -74,6 +74,12 @@ class Task:
     def schema(self) -> Struct:
         """The columns of the task's output; for tasks that give nothing on those of their input."""
         return self.collection.columns
+
+    @property
+    def whole(self) -> Struct:
+        """The columns of the records that a task reads from outside, of which it may give only some on."""
+        found = self.op.whole if isinstance(self.op, Source | ReadSink) else None
+        return found or self.schema
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from ghcm.reducers import Aggregate, Reducer
 from ghcm.spg.connectors import Connector
 from ghcm.spg.joining import JoinKind
 from ghcm.spg.traits import TIMED, Arity, Role, State, Time, Together, Traits, operation
-from ghcm.types import Type
+from ghcm.types import Struct, Type
 
 if TYPE_CHECKING:
     from ghcm.spg.graph import Task  # a task holds an operation; `ghcm.spg.forms` knows both
@@ -320,16 +320,21 @@ class Iterate:
 
 @operation(Traits(role=Role.SOURCE, arity=Arity.NONE, time=Time.NONE))
 class Source:
-    """Records from outside as the task's element; what cannot be decoded is a dead letter (`bad_record`)."""
+    """Records from outside as the task's element; what cannot be decoded is a dead letter (`bad_record`). `whole`: what
+    is decoded and checked, where the task gives only some of its columns on (None: all of it).
+    """
 
     connector: Connector
+    whole: Struct | None = None
 
 
 @operation(Traits(label="read {sink}", role=Role.SOURCE, arity=Arity.NONE, time=Time.NONE))
 class ReadSink:
-    """The records of a sink: its latest complete version, or the one that the instruction names; bounded."""
+    """The records of a sink: its latest complete version, or the one that the instruction names; bounded. `whole` as of
+    a source."""
 
     sink: str
+    whole: Struct | None = None
 
 
 @operation(Traits(role=Role.SOURCE, arity=Arity.NONE, time=Time.NONE))

@@ -177,10 +177,11 @@ def _outside(program: Program, unit: Unit, task: Task, around: Around) -> Iterat
     match task.op:
         case To(sink=name):
             yield from _to(program, task, name)
-        case ReadSink(sink=name):
+        case ReadSink(sink=name, whole=whole):
             found = [each.element for each in program.sinks if each.name == name]
-            if not found or not accepts(task.collection.element, found[0]):
-                yield f'it reads "{task.collection.element}" from sink "{name}", which holds "{found}"'
+            read = whole or task.collection.element
+            if not found or not accepts(read, found[0]):
+                yield f'it reads "{read}" from sink "{name}", which holds "{found}"'
         case ReadTable():
             yield from _read_table(program, unit, task, task.op, around)
         case Publish():

@@ -22,6 +22,7 @@ from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import Instruction
 from ghcm.runtime.sinks.backend import SinkWriter
 from ghcm.runtime.sinks.sink import latest_version, open_writer, read
+from ghcm.runtime.sources.columns import some_columns
 from ghcm.runtime.sources.memory import RowsSource
 from ghcm.runtime.sources.registry import open_source
 from ghcm.runtime.sources.source import Source as Reading
@@ -123,10 +124,11 @@ class Services:
         match task.op:
             case Source(connector=connector):
                 try:
-                    return open_source(connector, task.schema, task.id, self.connections, self.piece)
+                    reading = open_source(connector, task.whole, task.id, self.connections, self.piece)
                 except GhcmError as error:
                     error.place = error.place or SourceLine(task.origin, self.compiled.line(task.origin))
                     raise
+                return some_columns(reading, task)
             case ReadSink(sink=name):
                 sink = self.program.sink(name)
                 latest = partial(latest_version, sink, self.connections)
@@ -134,7 +136,7 @@ class Services:
                 def rows(version: str | None) -> Iterator[Row]:
                     return read(sink, self.connections, version=version)
 
-                return StoredSource(latest, rows, task.schema, task.id, versions.get(name))
+                return some_columns(StoredSource(latest, rows, task.whole, task.id, versions.get(name)), task)
             case ReadTable():
                 return RowsSource(partial(self._copy, task, unit, parameters), task.schema, task.id, replayable=False)
             case _:  # only what reads is asked for its source

@@ -1,33 +1,27 @@
-"""The optimiser keeps the meaning of generated programs, and every pass leaves a sound graph."""
+"""The optimiser keeps the meaning of generated programs, every pass leaves a sound graph, and every law is used."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ghcm.optimizer import PASSES, Pass, broken_claims, optimise
+from ghcm.optimizer.rules import RULES
 from ghcm.spg.graph import Program
-from ghcm.spg.reference import run
-from ghcm.spg.verify import verify
 from tests.campaigns import times
-from tests.conformance.compare import differences
+from tests.laws.optimising import keeps_its_meaning, laws_used
+from tests.laws.rewritable import program_of
 from tests.laws.spgs import CASES, operator_case, programs
+from tests.laws.wrong_rules import WRONG, Wrong
+
+COUNT = times(2_000)
+NEVER_DECLINED = {"map(x => x) = nothing", "filter(true) = nothing", "distinct().distinct() = distinct()"}
+"""Laws of which nothing is asked but their shape."""
 
 
-def keeps_its_meaning(program: Program) -> None:
-    seen: list[str] = []
-
-    def sound(behind: Pass, changed: Program) -> None:
-        seen.append(behind.name)
-        assert verify(changed) == [], f"behind {behind.name}"
-        assert list(broken_claims(behind, changed)) == [], f"behind {behind.name}"
-
-    optimised = optimise(program, after_pass=sound).program
-    assert seen == [each.name for each in PASSES]
-    expected, found = run(program, "u"), run(optimised, "u")
-    letters = [(each.task, each.reason.value, each.input) for each in found.dead]
-    assert differences(program, expected, sinks=found.sinks, dead=letters) == []
-    assert found.instructions == expected.instructions
-    assert found.reply == expected.reply
+def test_small_programs_keep_their_meaning_and_use_every_law() -> None:
+    applied, declined = laws_used([keeps_its_meaning(program_of(seed)) for seed in range(COUNT)])
+    laws = {rule.law for rule in RULES}
+    assert {law for law in laws if applied[law] < 20} == set()
+    assert {law for law in laws if not declined[law]} <= NEVER_DECLINED
 
 
 @settings(deadline=None, max_examples=times(80), suppress_health_check=list(HealthCheck))
@@ -37,7 +31,12 @@ def test_generated_programs(program: Program) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-@settings(deadline=None, max_examples=times(10), suppress_health_check=list(HealthCheck))
+@settings(deadline=None, max_examples=times(5), suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_each_operator(name: str, data: st.DataObject) -> None:
     keeps_its_meaning(data.draw(operator_case(name)))
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda each: each.name)
+def test_wrong_rules_are_caught(wrong: Wrong) -> None:
+    assert any(wrong.shows(program_of(seed)) for seed in range(COUNT))

@@ -154,6 +154,21 @@ def _table_at(
     return lambda time: _run_task(quiet, table, [[one for one in each if (one.time or 0) <= time] for each in inputs])
 
 
+def _whole(task: Task) -> Collection:
+    """What a task reads from outside, whichever columns of it it gives on."""
+    return replace(task.collection, element=task.whole) if task.whole != task.schema else task.collection
+
+
+def _some_columns(task: Task, records: list[Record]) -> list[Record]:
+    """The records with the columns that the task gives on."""
+    if task.whole == task.schema:
+        return records
+    places = [task.whole.index(name) for name in task.schema.names]
+    values = (cast("tuple[object, ...]", record.value) for record in records)
+    made = [tuple(value[place] for place in places) for value in values]
+    return [record.with_value(value) for record, value in zip(records, made, strict=True)]
+
+
 def _run_task(run: Run, task: Task, inputs: list[list[Record]]) -> list[Record]:
     records = [record for each in inputs for record in each]
     step = _step(run, task)
@@ -162,9 +177,9 @@ def _run_task(run: Run, task: Task, inputs: list[list[Record]]) -> list[Record]:
         return row_operation(run, step, op, records)
     match op:
         case ops.Source():
-            return source(run, step, op)
+            return _some_columns(task, source(run, replace(step, gives=_whole(task)), op))
         case ops.ReadSink():
-            return read_sink(run, step, op)
+            return _some_columns(task, read_sink(run, step, op))
         case ops.ReadTable():
             return read_table(run, step, op)
         case ops.EventTime():

@@ -6,6 +6,7 @@ own words.
 
 from collections.abc import Iterator
 from dataclasses import fields, replace
+from itertools import chain
 from typing import assert_never
 
 from ghcm.expr import Lambda
@@ -26,9 +27,12 @@ def task_problems(around: Around) -> Iterator[str]:
     if isinstance(op, RowOp):
         return _row(around, op)
     match op:
-        case ops.Source(connector=connector):
-            return _source(connector, gives)
-        case ops.ReadSink() | ops.ReadTable():
+        case ops.Source(connector=connector, whole=whole):
+            return chain(_some_columns(gives, whole), _source(connector, _whole(gives, whole)))
+        case ops.ReadSink(whole=whole):
+            read = _whole(gives, whole)
+            return chain(_some_columns(gives, whole), collection_problems(read, replace(read, bounded=True)))
+        case ops.ReadTable():
             return collection_problems(gives, Collection(gives.shape, gives.element, bounded=True))
         case ops.EventTime() | ops.ArrivalTime():
             return _timed(around, op)
@@ -54,6 +58,20 @@ def task_problems(around: Around) -> Iterator[str]:
             return collection_problems(gives, around.takes[0])
         case _:
             assert_never(op)
+
+
+def _whole(gives: Collection, whole: Struct | None) -> Collection:
+    """What a task reads that gives that."""
+    return gives if whole is None else replace(gives, element=whole)
+
+
+def _some_columns(gives: Collection, whole: Struct | None) -> Iterator[str]:
+    """What is wrong with the columns that are left of a record."""
+    if whole is None:
+        return
+    left = tuple(each for each in whole.fields if each.name in gives.columns.names)
+    if gives.element != Struct(left) or not 0 < len(left) < len(whole.fields):
+        yield f'"{gives.element}" is not some of the columns of "{whole}"'
 
 
 def _source(connector: Connector, gives: Collection) -> Iterator[str]:

@@ -1,0 +1,134 @@
+"""Planted errors: laws that do not hold, as a mistake in a rule would be; each has to be seen in generated programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from ghcm.expr import Expr, Get, MakeStruct, Var, free_names, rebuild, walk
+from ghcm.optimizer import optimise
+from ghcm.optimizer.draft import Change, Draft
+from ghcm.optimizer.liveness import DROP_UNUSED, LIVE
+from ghcm.optimizer.passes import Pass, Remarks
+from ghcm.optimizer.rules import Dropped, Merged, Outcome, Rewritten, Rule, Without, simplified
+from ghcm.reducers import Builtin, Kind
+from ghcm.spg import ops
+from ghcm.spg.graph import Program, Task, Unit
+from tests.laws.optimising import keeps_its_meaning
+
+__all__ = ["WRONG", "Wrong"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """A law that does not hold, for a producer and a task of these kinds."""
+
+    name: str
+    producer: type
+    task: type
+    apply: Callable[[Draft, Task, Task], Outcome | None]
+
+    def shows(self, program: Program) -> bool:
+        """Whether the program means something else by it."""
+
+        def apply(draft: Draft, producer: Task, task: Task) -> Outcome | None:
+            fits = isinstance(producer.op, self.producer) and isinstance(task.op, self.task)
+            return self.apply(draft, producer, task) if fits else None
+
+        def change(unit: Unit, remarks: Remarks) -> Unit:
+            return simplified(unit, (Rule(self.name, self.name, apply),), remarks)
+
+        planted = Pass("planted", change, frozenset(), requires=frozenset({LIVE}))
+        if not optimise(program, (DROP_UNUSED, planted)).steps[1].changed:
+            return False
+        try:
+            keeps_its_meaning(program, (DROP_UNUSED, planted))
+        except (AssertionError, LookupError):
+            return True
+        return False
+
+
+def _swapped(_draft: Draft, producer: Task, task: Task) -> Outcome:
+    """The task ahead of its producer, whatever it reads."""
+    return _ahead(producer, task, 0)
+
+
+def _ahead(producer: Task, task: Task, at: int) -> Outcome:
+    edges = tuple(replace(edge, producer=task.id) if here == at else edge for here, edge in enumerate(producer.inputs))
+    moved = replace(task, inputs=(replace(task.inputs[0], producer=producer.inputs[at].producer),))
+    return Rewritten(Change((moved, replace(producer, inputs=edges)), instead={task.id: producer.id}), "swapped")
+
+
+def _dropped(_draft: Draft, _producer: Task, _task: Task) -> Outcome:
+    return Dropped("planted")
+
+
+def _without(_draft: Draft, _producer: Task, _task: Task) -> Outcome:
+    return Without("planted")
+
+
+def _second(_draft: Draft, _producer: Task, task: Task) -> Outcome:
+    """The two are the second."""
+    return Merged(task.op)
+
+
+def _null_side(draft: Draft, producer: Task, task: Task) -> Outcome | None:
+    """A condition on the side of an outer join that may be null, asked before the join."""
+    assert isinstance(producer.op, ops.Join) and isinstance(task.op, ops.Filter)
+    (given,), body = task.op.predicate.parameters, task.op.predicate.body
+    if not producer.op.kind.keeps_left:
+        return None
+
+    def of_side(part: Expr) -> Expr:
+        return Var("side", part.type) if isinstance(part, Get) and part.of == given and part.field == "right" else part
+
+    asked = rebuild(body, of_side)
+    if given.name in free_names(asked) or asked == body:
+        return None
+    right = draft.task(producer.inputs[1].producer)
+    taken = next(part.type for part in walk(asked) if isinstance(part, Var) and part.name == "side")
+    moved = replace(task, op=ops.Filter(replace(task.op.predicate, parameters=(Var("side", taken),), body=asked)))
+    return _ahead(producer, replace(moved, collection=right.collection), 1)
+
+
+def _nearly_identity(_draft: Draft, producer: Task, task: Task) -> Outcome | None:
+    """A map that copies all fields but one."""
+    assert isinstance(task.op, ops.Map)
+    body, (given,) = task.op.function.body, task.op.function.parameters
+    if producer.collection != task.collection or not isinstance(body, MakeStruct):
+        return None
+    copied = sum(isinstance(each, Get) and each.of == given for each in body.values)
+    return Dropped("it copies nearly all") if copied >= 3 else None
+
+
+def _one_branch(_draft: Draft, _producer: Task, task: Task) -> Outcome | None:
+    change = Change((replace(task, inputs=task.inputs[:1]),))
+    return Rewritten(change, "one branch is enough") if len(task.inputs) > 1 else None
+
+
+def _greatest(_draft: Draft, _producer: Task, task: Task) -> Outcome | None:
+    assert isinstance(task.op, ops.ReduceByKey)
+    reducer = task.op.reducer
+    if not isinstance(reducer, Builtin) or reducer.kind is not Kind.SUM:
+        return None
+    return Rewritten(Change((replace(task, op=ops.ReduceByKey(Builtin(Kind.MAX, reducer.type))),)), "planted")
+
+
+WRONG = (
+    Wrong("a filter is gone for one reader of two", ops.Filter, ops.Union, _without),
+    Wrong("a condition on the null side of an outer join is asked before it", ops.Join, ops.Filter, _null_side),
+    Wrong("distinct() = nothing", ops.FlatMap, ops.Distinct, _dropped),
+    Wrong("distinct().map(f) = map(f).distinct()", ops.Distinct, ops.Map, _swapped),
+    Wrong("distinct().flat_map(f) = flat_map(f).distinct()", ops.Distinct, ops.FlatMap, _swapped),
+    Wrong("top().filter(p) = filter(p).top()", ops.Top, ops.Filter, _swapped),
+    Wrong("map(f).filter(p) = filter(p).map(f)", ops.Map, ops.Filter, _swapped),
+    Wrong("flat_map(f).filter(p) = filter(p).flat_map(f)", ops.FlatMap, ops.Filter, _swapped),
+    Wrong("a sort is gone that may fail", ops.Sort, ops.Distinct, _without),
+    Wrong("filter(p).filter(q) = filter(q)", ops.Filter, ops.Filter, _second),
+    Wrong("map(f).map(g) = map(g)", ops.Map, ops.Map, _second),
+    Wrong("a map that copies all fields but one is nothing", ops.Filter, ops.Map, _nearly_identity),
+    Wrong("union(a, b) = a", ops.Source, ops.Union, _one_branch),
+    Wrong("the sum is the greatest", ops.MapToPair, ops.ReduceByKey, _greatest),
+    Wrong("an iteration is nothing", ops.Map, ops.Iterate, _dropped),
+)
+"""Each a mistake of its own."""
