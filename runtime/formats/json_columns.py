@@ -8,10 +8,11 @@ told here: a block may not be read as a whole, or values are unsure.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,6 +23,8 @@ from ghcm.formats.fields import look_up
 from ghcm.formats.zeek_log import Dialect
 from ghcm.runtime.data.columns import dtype
 from ghcm.runtime.formats.cells import UNSURE, Typed, date, micros, moment
+from ghcm.runtime.formats.json_shape import Cells
+from ghcm.runtime.formats.json_suspects import Marks
 from ghcm.runtime.formats.tables import lacks
 from ghcm.schemas.arrow import arrow_type
 from ghcm.types import Struct, Type, is_nullable, strip
@@ -31,6 +34,8 @@ _ROW = re.compile(r" in row (\d+)$")
 _PLAIN = types.Bool | types.Int | types.Int32 | types.String | types.Float | types.Decimal | types.Enumeration
 _TIMES = types.Timestamp | types.Date | types.Duration
 _TEXT, _SECONDS = pa.string(), pa.float64()
+_ODD = "@odd"
+_MOST_ODD = 0.1
 
 
 class Unfit(Exception):
@@ -82,7 +87,7 @@ class JsonColumns:
         block = _Block(data)
         columns: list[pl.Series] = []
         found: list[Typed] = []
-        for field, place, whole, type_ in zip(self._schema.fields, self._places, flat, asked, strict=True):
+        for field, place, whole in zip(self._schema.fields, self._places, flat, strict=True):
             array = table.column(place.path) if whole else _within(table, place)
             if place.dotted and not whole and block.has(place.path):
                 raise Unfit(None)
@@ -91,8 +96,42 @@ class JsonColumns:
             column = pl.Series(field.name, array)
             columns.append(column)
             nested = whole and place.dotted and column.null_count() > 0 and block.has(place.parts[0])
-            made = _typed(column, field.type, type_)
+            made = _typed(column, field.type)
             found.append(_doubted(made, column, field.type, nested=nested))
+        return self._frame(columns, found)
+
+    def of_cells(self, cells: Cells) -> tuple[list[pl.Series], Marks] | None:
+        """The columns of lines that are spelt alike, and which lines have to be read again, alone. None where a field
+        is neither a whole number nor a text there, or too many have to.
+        """
+        numbers = {key: cells.numbers(key) for key, is_text in cells.is_text.items() if not is_text}
+        odd: Marks = np.zeros(cells.lines, bool)
+        for _, wrong in numbers.values():
+            odd |= wrong
+        columns: list[pl.Series] = []
+        for field, place in zip(self._schema.fields, self._places, strict=True):
+            number = numbers[place.path][0] if place.path in numbers else None
+            column = _cells(cells, place.path, field.type, number, odd)
+            if column is None:
+                return None
+            columns.append(column)
+        return (columns, odd) if odd.mean() <= _MOST_ODD else None
+
+    def joined(self, parts: Sequence[tuple[list[pl.Series], Marks]]) -> pl.DataFrame | None:
+        """As `read`, of the parts of a block; None where they are not of the same types."""
+        columns: list[pl.Series] = []
+        found: list[Typed] = []
+        for index, field in enumerate(self._schema.fields):
+            series = [part[index] for part, _ in parts]
+            if any(each.dtype != series[0].dtype for each in series):
+                return None
+            column = pl.concat(series, rechunk=True).alias(field.name)
+            columns.append(column)
+            found.append(_doubted(_typed(column, field.type), column, field.type, nested=False))
+        odd = np.concatenate([marks for _, marks in parts])
+        if odd.any():
+            columns.append(pl.Series(_ODD, odd))
+            found[0] = Typed(found[0].value, _either(found[0].unsure, pl.col(_ODD)), found[0].made)
         return self._frame(columns, found)
 
     def _frame(self, columns: list[pl.Series], found: list[Typed]) -> pl.DataFrame:
@@ -114,6 +153,34 @@ class JsonColumns:
         doubt = pl.any_horizontal(doubts) if doubts else pl.lit(False)
         values = [each.value.alias(name) for name, each in typed.items()]
         return frame.select(*values, doubt.alias(UNSURE))
+
+
+def _cells(cells: Cells, key: str, type_: Type, number: pl.Series | None, odd: Marks) -> pl.Series | None:
+    """The column of a field, and marks of what is none; None where these cells are of another type."""
+    plain = strip(type_)
+    if key not in cells.is_text:
+        return pl.repeat(None, cells.lines, dtype=dtype(type_), eager=True) if is_nullable(type_) else None
+    if number is None:
+        if isinstance(plain, types.Timestamp) and (made := cells.moments(key)) is not None:
+            odd |= made[1]
+            return made[0].cast(dtype(plain))
+        texts = types.String | types.Enumeration | types.Date | types.Timestamp
+        return cells.texts(key) if isinstance(plain, texts) else None
+    match plain:
+        case types.Int():
+            return number
+        case types.Int32():
+            small = number.cast(pl.Int32, strict=False)
+            odd |= small.is_null().to_numpy()
+            return small.fill_null(0)
+        case types.Float() | types.Timestamp() | types.Duration():
+            return number.cast(pl.Float64)
+        case _:  # a number is nothing else
+            return None
+
+
+def _either(one: pl.Expr | None, other: pl.Expr) -> pl.Expr:
+    return other if one is None else one | other
 
 
 def _is_able(type_: Type) -> bool:
@@ -233,7 +300,7 @@ def _odd_number(value: pl.Expr) -> pl.Expr:
     return ~value.is_finite() | ((value == 0) & (1 / value < 0))
 
 
-def _typed(column: pl.Series, type_: Type, asked: pa.DataType) -> Typed:
+def _typed(column: pl.Series, type_: Type) -> Typed:
     """The values of a column that are not null."""
     value, made, plain = pl.col(column.name), f"@made-{column.name}", strip(type_)
     match plain:
@@ -243,7 +310,9 @@ def _typed(column: pl.Series, type_: Type, asked: pa.DataType) -> Typed:
             return Typed(value, ~value.is_in(list(values)))
         case types.Date():
             return date(made, value)
-        case types.Timestamp() if asked == _TEXT:
+        case types.Timestamp() if column.dtype == dtype(plain):
+            return Typed(value)
+        case types.Timestamp() if column.dtype == pl.String:
             return moment(made, value, column, Dialect())
         case types.Timestamp() | types.Duration():
             return micros(made, value, dtype(plain))

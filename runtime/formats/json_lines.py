@@ -1,4 +1,5 @@
-"""Decodes JSON, one object a line: blocks by Arrow, and one by one the lines that it cannot be trusted with.
+"""Decodes JSON, one object a line: blocks of lines that are spelt alike by where values stand, others by Arrow, and one
+by one the lines that it cannot be trusted with.
 
 The reader of single lines (`ghcm.formats.records`) is the meaning. Where Arrow refuses a block, what is around the line
 that it names is read again without it; where it names none, halves are.
@@ -17,14 +18,17 @@ from ghcm.runtime.data.columns import Row
 from ghcm.runtime.formats.cells import COLUMNAR_FROM, LINE, UNSURE, merged
 from ghcm.runtime.formats.chunks import BadRecord, Chunk, Letters, count_lines, texts_of
 from ghcm.runtime.formats.json_columns import JsonColumns, Unfit
-from ghcm.runtime.formats.json_suspects import Lines, Suspicion
+from ghcm.runtime.formats.json_shape import Shape
+from ghcm.runtime.formats.json_suspects import Lines, Marks, Suspicion, is_text
 from ghcm.types import Struct
 from ghcm.values import has_decimal
 
 _MOST_ALONE = 0.5
 """Of a chunk of which more lines had to be read alone, the next ones are not tried otherwise, ..."""
 _PATIENCE = 16
-"""... at most so many of them."""
+"""... at most so many of them; so many are not tried as lines that are spelt alike where one was not."""
+_PIECE = 1 << 20
+"""Bytes that are looked at together where lines are spelt alike, few enough to stay near the processor."""
 
 
 class JsonLines:
@@ -37,6 +41,8 @@ class JsonLines:
         self._columns = JsonColumns(schema)
         self._suspicion = Suspicion(schema, by_paths=self._columns.by_paths)
         self._passed_over, self._patience = 0, 0
+        self._shape: Shape | None = None
+        self._unlike = 0
 
     def alone(self, chunk: Chunk) -> bool:
         """Always."""
@@ -73,8 +79,34 @@ class JsonLines:
                 letters(BadRecord, f"{chunk.file}:{number}: {error}", text)
         return rows
 
+    def _alike(self, data: bytes) -> pl.DataFrame | None:
+        """The records of a chunk whose lines are all spelt alike, as `JsonColumns.of_cells`."""
+        if self._unlike or not is_text(data):
+            self._unlike = max(0, self._unlike - 1)
+            return None
+        parts: list[tuple[list[pl.Series], Marks]] = []
+        start = 0
+        while start < len(data):
+            end = data.rfind(b"\n", start, start + _PIECE) + 1 or data.find(b"\n", start) + 1 or len(data)
+            piece, start = data[start:end], end
+            cells = None if self._shape is None else self._shape.cells(piece)
+            if cells is None:
+                self._shape = Shape.of(piece[: piece.find(b"\n")])
+                cells = None if self._shape is None else self._shape.cells(piece)
+            part = None if cells is None else self._columns.of_cells(cells)
+            if part is None:
+                self._unlike = _PATIENCE
+                return None
+            parts.append(part)
+        return self._columns.joined(parts)
+
     def _blocks(self, chunk: Chunk, letters: Letters) -> Batch:
         """The records by columns, where that can be."""
+        alike = self._alike(chunk.data)
+        if alike is not None:
+            if not alike[UNSURE].any():
+                return Batch.from_frame(self._schema, alike, partition=chunk.partition)
+            return self._whole(Lines.of(chunk.data), *_sure(alike, 0), chunk, letters)
         lines = Lines.of(chunk.data)
         odd = self._suspicion.odd(lines)
         if odd is None:
@@ -88,12 +120,19 @@ class JsonLines:
         self._try_again(len(single), len(lines))
         if not single and len(frames) == 1:
             return Batch.from_frame(self._schema, frames[0].drop(LINE), partition=chunk.partition)
+        found = pl.concat(frames) if frames else None
+        if found is not None:
+            found = found.with_columns(pl.Series(LINE, numbers[found[LINE].to_numpy()], dtype=pl.Int64))
+        return self._whole(lines, found, single, chunk, letters)
+
+    def _whole(
+        self, lines: Lines, found: pl.DataFrame | None, single: list[int], chunk: Chunk, letters: Letters
+    ) -> Batch:
+        """What was found, and what is read of single lines, in order."""
         rows = [(*row, number) for number in single for row in self._one(lines, number, chunk, letters)]
-        if not frames:
+        if found is None:
             return Batch.from_rows(self._schema, [row[:-1] for row in rows], partition=chunk.partition)
-        found = pl.concat(frames)
-        placed = found.with_columns(pl.Series(LINE, numbers[found[LINE].to_numpy()], dtype=pl.Int64))
-        return Batch.from_frame(self._schema, merged(self._schema, placed, rows), partition=chunk.partition)
+        return Batch.from_frame(self._schema, merged(self._schema, found, rows), partition=chunk.partition)
 
     def _one(self, lines: Lines, number: int, chunk: Chunk, letters: Letters) -> list[Row]:
         one = Chunk(lines.line(number) + b"\n", chunk.file, chunk.number + number, chunk.partition, last=True)
@@ -135,10 +174,15 @@ class JsonLines:
             sample = self._parse(lines.line(first).decode())
         except ValueError:
             raise Unfit(0) from None
-        frame = self._columns.read(lines.between(first, behind), behind - first, sample)
-        placed = frame.with_columns(pl.int_range(first, behind, dtype=pl.Int64).alias(LINE))
-        unsure: Any = frame[UNSURE]
-        if not unsure.any():
-            return placed.drop(UNSURE)
-        alone += placed.filter(unsure)[LINE].to_list()
-        return placed.filter(~unsure).drop(UNSURE)
+        frame, unsure = _sure(self._columns.read(lines.between(first, behind), behind - first, sample), first)
+        alone += unsure
+        return frame
+
+
+def _sure(frame: pl.DataFrame, first: int) -> tuple[pl.DataFrame, list[int]]:
+    """The records of which one can be sure, with their lines (from `first`), and the lines of the others."""
+    placed = frame.with_columns(pl.int_range(first, first + frame.height, dtype=pl.Int64).alias(LINE))
+    unsure: Any = frame[UNSURE]
+    if not unsure.any():
+        return placed.drop(UNSURE), []
+    return placed.filter(~unsure).drop(UNSURE), placed.filter(unsure)[LINE].to_list()

@@ -102,10 +102,19 @@ class Suspicion:
             words = self._words is None or whole.str.contains(self._words).item()
         except pl.exceptions.ComputeError:
             words = True
-            odd |= np.fromiter((not _is_text(lines.line(number)) for number in range(len(lines))), bool, len(lines))
+            odd |= np.fromiter((not is_text(lines.line(number)) for number in range(len(lines))), bool, len(lines))
         if words:
             odd |= lines.texts().str.contains(self._pattern).to_numpy()
         return odd if bool(odd.any()) else None
+
+
+def is_text(data: bytes) -> bool:
+    """Whether the bytes are UTF-8."""
+    try:
+        _texts(data, np.array([0, len(data)]))
+    except pl.exceptions.ComputeError:
+        return False
+    return True
 
 
 def _irregular(lines: Lines) -> Marks:
@@ -137,11 +146,3 @@ def _large(lines: Lines) -> Marks:
         if lines.data[step * _STRIDE : (step + 1) * _STRIDE].isdigit():
             odd[np.searchsorted(lines.ends, step * _STRIDE)] = True
     return odd
-
-
-def _is_text(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

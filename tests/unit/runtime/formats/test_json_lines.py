@@ -15,9 +15,24 @@ from ghcm.functions import Failure
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.formats.chunks import Chunk
 from ghcm.runtime.formats.json_lines import JsonLines
+from ghcm.runtime.formats.json_shape import Shape
 from ghcm.runtime.formats.json_suspects import Lines, Marks, Suspicion
 from ghcm.spg.connectors import Format
-from ghcm.types import Bool, Decimal, Field, Float, Int, List, Nullable, String, Struct, Timestamp
+from ghcm.types import (
+    Bool,
+    Date,
+    Decimal,
+    Enumeration,
+    Field,
+    Float,
+    Int,
+    Int32,
+    List,
+    Nullable,
+    String,
+    Struct,
+    Timestamp,
+)
 from tests.campaigns import times
 from tests.laws.raw_lines import raw_files
 from tests.unit.runtime.formats.decoding import by_reference, decode
@@ -182,6 +197,63 @@ def test_a_line_that_arrow_reads_otherwise_is_read_as_it_is_meant(hazard: str) -
         data = _block(hazard, at, end)
         expected = by_reference(JSON, READING, data.removeprefix(BYTE_ORDER_MARK))
         _same(decode(JSON, READING, [data]), expected)
+
+
+ALIKE = Struct(
+    (
+        Field("id", Int()),
+        Field("small", Int32()),
+        Field("level", Float()),
+        Field("name", Nullable(String())),
+        Field("kind", Enumeration(("tcp", "udp"))),
+        Field("at", Timestamp()),
+        Field("day", Date()),
+        Field("host", Nullable(String()), "net.host"),
+        Field("gone", Nullable(Bool())),
+        Field("seconds", Timestamp()),
+    ),
+    "Alike",
+)
+_SPELT = (
+    b"5", b"-7", b"0", b"-0", b"007", b"1.5", b"12345678901234567", b"2147483648", b"9007199254740993", b"-", b"null",
+    b'""', b'"a"', b'"udp"', b'"abcdefghijkl"', b'"abcdefghijklm"', b'"\xc3\xa9"', b'"\xff"', b'"\\u0041"', b"1 ",
+    b'"2026-01-03 00:00:00.000"', b'"2026-01-02 24:00:00.000"', b'"2026-01-02T00:00:00.000"', b'"2026-01-02"', b"true",
+    b'"9999-12-31 23:59:59.999"', b'"2026-01-02 00:00:0a.000"', b"1,2", b'"a","x":"b"', b"NaN", b'"\t"',
+)  # fmt: skip
+
+
+def _alike(number: int, changed: tuple[int, bytes] | None = None) -> bytes:
+    values = [
+        b"%d" % (number * 10 ** (number % 14)), b"%d" % -number, b"%d" % number, b'"%s"' % (b"n" * (number % 20)),
+        b'"%s"' % (b"tcp" if number % 3 else b"udp"), b'"2026-01-02 03:04:%02d.%03d"' % (number % 60, number),
+        b'"2026-01-%02d"' % (number % 28 + 1), b'"host %d"' % number, b"%d" % (1_767_000_000 + number), b"%d" % number,
+    ]  # fmt: skip
+    if changed is not None:
+        values[changed[0]] = changed[1]
+    keys = (b"id", b"small", b"level", b"name", b"kind", b"at", b"day", b"net.host", b"seconds", b"unused")
+    return b"{" + b", ".join(b'"%s": %s' % pair for pair in zip(keys, values, strict=True)) + b"}"
+
+
+@pytest.mark.parametrize("spelt", _SPELT)
+def test_lines_that_are_spelt_alike_are_read_as_others_are(spelt: bytes) -> None:
+    for place in range(10):
+        lines = [_alike(number) for number in range(150)]
+        lines[70] = _alike(70, (place, spelt))
+        data = b"\n".join(lines) + b"\n"
+        _same(decode(JSON, ALIKE, [data]), by_reference(JSON, ALIKE, data))
+
+
+def test_lines_that_are_spelt_alike_are_read_by_where_values_stand() -> None:
+    lines = [_alike(number) for number in range(150)]
+    lines[70] = _alike(70, (1, b"x"))
+    data = b"\n".join(lines)
+    shape = Shape.of(lines[0])
+    assert shape is not None
+    assert shape.cells(data + b"\n") is not None
+    assert shape.cells(data + b"\n" + lines[0].replace(b'": ', b'":') + b"\n") is None
+    rows, dead = decode(JSON, ALIKE, [data])
+    assert len(rows) == 149
+    assert [detail.split(": ")[0] for detail, _ in dead] == ["f:71"]
 
 
 def _ignore(reason: Failure, detail: str, text: str) -> None: ...
