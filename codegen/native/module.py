@@ -42,9 +42,7 @@ class Native:
         """The checker says the same to users; this is for graphs that it has not seen."""
         if unit.kind == "batch" and isinstance(task.op, ops.Source) and not task.op.connector.ends:
             return Never(f'"{task.id}" never ends: no batch unit can read it', code="GHCM-521")
-        missing = "sessions of streams" if isinstance(task.op, ops.Sessions) and unit.kind == "stream" else ""
-        if isinstance(task.op, ops.Join):
-            missing = _missing(task, task.op, unit)
+        missing = _missing(task, unit) if isinstance(task.op, ops.Join) else ""
         if not missing:
             return YES
         return NotYet(f'the native engine has no {missing} yet, and "{task.id}" needs them', code="GHCM-501")
@@ -54,7 +52,7 @@ class Native:
         return Artifact(generate(program, unit))
 
 
-def _missing(task: Task, op: ops.Join, unit: Unit) -> str:
+def _missing(task: Task, unit: Unit) -> str:
     """What the engine lacks for a join; empty where it can do it."""
     right = unit.task(task.inputs[1].producer).collection
     if right.shape is Shape.TABLE:

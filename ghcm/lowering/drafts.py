@@ -19,7 +19,7 @@ from ghcm.lowering.arguments import Given
 from ghcm.lowering.context import Context, Scope
 from ghcm.lowering.expressions.functions import lambda_of, whole
 from ghcm.lowering.expressions.records import fits
-from ghcm.operators import ENGINE_OF_STREAMS, Operator
+from ghcm.operators import Operator
 from ghcm.source import Span
 from ghcm.spg.connectors import Connector, Mode
 from ghcm.spg.graph import Exchange, Forward
@@ -232,12 +232,6 @@ class Step:
     def not_yet(self, what: str, reason: str, span: Span | None = None) -> Reported:
         """Refuse what the language has and no engine can do so far."""
         return self.report(Code.NOT_YET, f"{what} does not work yet", span, detail=f"It {reason}.")
-
-    def waits_for_engine(self, what: str, argument: str) -> None:
-        """Refuse what the reference and Spark have and the engine of streams has not, unless it is to run on the
-        reference."""
-        if not self.context.for_reference:
-            self.not_yet(what, ENGINE_OF_STREAMS, self.given.span(argument))
 
     def function(self, argument: str, *types: Type, test: bool = False, written: ast.Expr | None = None) -> Lambda:
         """The lambda argument of that name, or what is `written` in its place, over parameters of these types."""

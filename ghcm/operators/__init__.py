@@ -5,9 +5,9 @@ The checker, the reference documentation and the conformance tests are driven by
 
 from ghcm.operators.ends import ENDS, SOURCES
 from ghcm.operators.groups import GROUPS
-from ghcm.operators.operator import ENGINE_OF_STREAMS, Argument, Operator, Pipeline, Role
+from ghcm.operators.operator import Argument, Operator, Pipeline, Role
 from ghcm.operators.rows import ROWS
 
-__all__ = ["ENGINE_OF_STREAMS", "OPERATORS", "Argument", "Operator", "Pipeline", "Role"]
+__all__ = ["OPERATORS", "Argument", "Operator", "Pipeline", "Role"]
 
 OPERATORS: dict[str, Operator] = {each.name: each for each in (*SOURCES, *ROWS, *GROUPS, *ENDS)}

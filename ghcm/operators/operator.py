@@ -18,8 +18,6 @@ ALL = (Shape.STREAM, Shape.PAIRS, Shape.TABLE)
 FLOWING = (Shape.STREAM, Shape.PAIRS)
 EXPRESSION = (Failure.OVERFLOW, Failure.ZERO_DIVISOR, Failure.BAD_CAST, Failure.OUT_OF_RANGE, Failure.BAD_PATTERN)
 """How a record can fail in a function of the program."""
-ENGINE_OF_STREAMS = "belongs to the issue of the native engine's streams; a batch unit has it"
-"""What the reference and Spark have, and the native engine has not so far."""
 
 
 class Role(Enum):

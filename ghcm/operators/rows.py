@@ -166,7 +166,8 @@ ROWS = (
             "sliding one, it goes by the clock when a record comes, needs no event time, and nothing is "
             "late; windows close by the clock whether records come or not (stream units). A session(gap) "
             "holds what comes less than the gap after the record before, of all records or of those of a "
-            "key where these are pairs, and ends a gap behind its last one (batch units)"
+            "key where these are pairs, and ends a gap behind its last one; in a stream "
+            "unit it is given on when nothing that is not late can lengthen it"
         ),
         failures=(Failure.LATE,),
     )

@@ -17,6 +17,7 @@ from ghcm.runtime.operators.rows import ChainOperator, PythonBatchOperator, Unio
 from ghcm.runtime.operators.sessions import SessionsOperator
 from ghcm.runtime.operators.stream_as_of import StreamAsOfOperator
 from ghcm.runtime.operators.stream_join import StreamJoinOperator
+from ghcm.runtime.operators.stream_sessions import StreamSessionsOperator
 from ghcm.runtime.operators.tables import ChangesOperator, FinalOperator
 from ghcm.spg import ops
 from ghcm.spg.graph import Task, Unit
@@ -58,7 +59,7 @@ def build(task: Task, unit: Unit, code: codes.TaskCode | None, context: Context)
         case ops.Iterate():
             return IterateOperator(task, op, unit, _code(task, code, codes.IterateCode), context, build)
         case ops.Sessions():
-            return SessionsOperator(task, op, unit, context)
+            return (StreamSessionsOperator if unit.kind == "stream" else SessionsOperator)(task, op, unit, context)
         case ops.Publish():
             return PublishOperator(task, op, unit, _code(task, code, codes.PolicyCode), context)
         case ops.Source() | ops.ReadSink() | ops.ReadTable() | ops.To() | ops.Reply():

@@ -18,7 +18,7 @@ from ghcm.runtime.operators.task_operator import TaskOperator
 from ghcm.runtime.state.packing import pack, unpack
 from ghcm.spg.graph import Task, Unit, without_order
 from ghcm.spg.joining import is_endless
-from ghcm.spg.ops import EventTime, Fused, Join, Window
+from ghcm.spg.ops import EventTime, Fused, Join, Sessions, Window
 from ghcm.types import INT_MAX, String
 
 
@@ -212,15 +212,18 @@ def lateness_of(task: Task, unit: Unit) -> int:
     """
     longest = 0
     for producer in (unit.task(edge.producer) for edge in task.inputs):
-        own = sum(window.allowed_lateness_us for window in _windows_of(producer)) + _kept_by_join(producer, unit)
+        own = sum(window.allowed_lateness_us for window in _windows_of(producer)) + _kept_back(producer, unit)
         longest = max(longest, lateness_of(producer, unit) + own)
     return longest
 
 
-def _kept_by_join(task: Task, unit: Unit) -> int:
-    """How long behind the watermark a join of endless inputs may give records: what met nobody comes when nobody can
-    come any more, within an interval twice as late, in windows when they close.
+def _kept_back(task: Task, unit: Unit) -> int:
+    """How long behind the watermark a task may give records besides the lateness of windows. Sessions wait for what
+    may be part of them. A join of endless inputs gives what met nobody when nobody can come any more: within an
+    interval twice as late, in windows when they close.
     """
+    if isinstance(task.op, Sessions) and unit.kind == "stream":
+        return task.op.gap_us + task.op.allowed_lateness_us
     sides = [unit.task(edge.producer).collection for edge in task.inputs]
     if not isinstance(task.op, Join) or not is_endless(*sides):
         return 0

@@ -1,8 +1,9 @@
-"""Sessions: what the reference says they are, the same on Spark; the native engine refuses them."""
+"""Sessions: what the reference says they are, the same on Spark and on the native engine, of streams too."""
 
 from __future__ import annotations
 
 from collections import Counter
+from random import Random
 
 import pytest
 from pyspark.sql import SparkSession
@@ -13,6 +14,7 @@ from ghcm.source import Source
 from ghcm.spg.graph import Program
 from ghcm.spg.reference import Result, run
 from ghcm.spg.verify import verify
+from tests.campaigns import times
 from tests.conformance.spark_sinks import differences_on_spark
 from tests.conformance.text_programs import agrees_natively, program_of
 
@@ -79,3 +81,37 @@ def test_sessions_agree_on_spark(program: Program, spark: SparkSession) -> None:
 
 def test_sessions_agree_natively(program: Program) -> None:
     agrees_natively(program)
+
+
+STREAM = """program stream
+record R { k: string?, at: int, n: int }
+sink each   = files("out/each", mode = append)
+sink sums   = files("out/sums", mode = append)
+sink whole  = files("out/whole", mode = append)
+sink later  = files("out/later", mode = append)
+sink best   = files("out/best", mode = append)
+stream u {
+  rows = socket("localhost:9000", format = json).as(R).event_time(r => from_micros(r.at), disorder = 3us)
+  pairs = rows.map_to_pair(r => (r.k, r.n)).window(session(6us), allowed_lateness = 2us)
+  pairs.map(p => { k: p.key, n: p.value, from: p.window.start, to: p.window.end }).to(each)
+  sums = pairs.reduce_by_key((a, b) => a + b)
+  sums.to(sums_)
+  sums.map_to_pair(s => (s.key, s.value)).window(tumbling(20us)).count().to(later)
+  rows.window(session(4us)).count().to(whole)
+  rows.window(session(8us)).top(2, by = r => (r.n, r.at)).to(best)
+}
+""".replace("sink sums ", "sink sums_")
+
+
+def test_sessions_of_streams_agree_natively() -> None:
+    """Records come out of order, more than is allowed for some."""
+    program, late = lower(parse(Source("stream.istream", STREAM))), 0
+    assert verify(program) == []
+    for seed in range(times(4)):
+        chance = Random(seed)
+        ats = [max(0, at + chance.choice((0, 0, -2, -4, -8, -12))) for at in range(80) if chance.random() < 0.4]
+        given = {"rows/socket": [(chance.choice(("a", "a", "b", None)), at, chance.randrange(9)) for at in ats]}
+        expected = agrees_natively(program, given=given)
+        assert all(expected.sinks.values())
+        late += sum(each.reason.value == "late" for each in expected.dead)
+    assert late > 10

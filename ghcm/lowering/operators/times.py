@@ -110,8 +110,6 @@ def window(step: Step, flow: Flow) -> Bound:
 
 def _sessions(step: Step, flow: Flow, after: Collection, op: Sessions) -> Flow:
     """Where a session ends is known once all of its records are, so that they have to meet."""
-    if step.unit.engine is Engine.ROW:
-        step.waits_for_engine('a window of kind "session"', "assigner")
     exchange = Hash(("key",)) if after.shape is Shape.PAIRS else Global()
     draft = step.add(op, after, (flow, exchange))
     return Flow(draft, after, regrouped=True, open_window=True)
@@ -169,7 +167,7 @@ def _refuse_clock(step: Step, name: str, span: Span | None) -> bool:
         hint = "event_time(x => x.ts) near the source, and windows of event time."
         step.report(Code.NEVER, "a batch unit has no windows of processing time", span, detail=detail, hint=hint)
     elif name == "session":
-        step.not_yet("a session of processing time", "belongs to the issue of the native engine's streams", span)
+        step.not_yet("a session of processing time", "ends at a time that no record tells", span)
     else:
         return False
     return True

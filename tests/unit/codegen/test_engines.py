@@ -6,6 +6,9 @@ import pytest
 
 from ghcm.codegen.engines import BACKENDS, backends_of, generate, module_path
 from ghcm.errors import GhcmError
+from ghcm.language.parser import parse
+from ghcm.lowering import lower
+from ghcm.source import Source
 from ghcm.spg.json import from_json, to_json
 from ghcm.spg.text import parse_program, print_program
 from ghcm.support import RUNS
@@ -18,15 +21,15 @@ batch u engine native
   a = source(files("a.json", format("json"))) : stream<{n: int}> bounded named
   out.to = to("out") <- a : stream<{n: int}> bounded
 """
-SESSIONS = """program engines
+TABLE_OF_EVENT_TIME = """program tables
 
-sink out: {n: int, window: {start: timestamp, end: timestamp}} = files("out", format("json")) append
-
-stream u
-  a = source(files("a.json", format("json"))) : stream<{n: int}> bounded named
-  t = event_time((r: {n: int}) => from_micros(r.n), 0) <- a : stream<{n: int}> bounded timed
-  s = sessions(10, 0) <- t global : stream<{n: int, window: {start: timestamp, end: timestamp}}> bounded timed windowed
-  out.to = to("out") <- s : stream<{n: int, window: {start: timestamp, end: timestamp}}> bounded timed windowed
+record Flow { src: string, at: timestamp }
+sink out = files("out", mode = append)
+stream u {
+  flows = socket("localhost:9000", format = json).as(Flow).event_time(f => f.at, disorder = 5s)
+  seen = flows.key_by(f => f.src).count()
+  flows.join(seen, on = (f, s) => f.src == s.key).map(j => j.right.value).to(out)
+}
 """
 
 
@@ -56,10 +59,9 @@ def test_an_engine_that_there_is_not_is_refused() -> None:
 
 
 def test_what_an_engine_has_not_is_refused_with_its_line() -> None:
-    with pytest.raises(
-        GhcmError, match='the native engine has no sessions of streams yet, and "s" needs them'
-    ) as caught:
-        generate(parse_program(SESSIONS))
+    program = lower(parse(Source("tables.istream", TABLE_OF_EVENT_TIME)), for_reference=True)
+    with pytest.raises(GhcmError, match="the native engine has no joins with tables of event time yet") as caught:
+        generate(program)
     assert (caught.value.code, caught.value.place is not None) == ("GHCM-501", True)
 
 
