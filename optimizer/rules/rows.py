@@ -58,7 +58,8 @@ def _filters(_draft: Draft, producer: Task, task: Task) -> Outcome | None:
     if is_large(first.body, second.body):
         return Declined(_TOO_LARGE)
     right = substitute(second, first.parameters[0])
-    return Merged(Filter(Lambda(first.parameters, conjunction((*conjuncts(first.body), *conjuncts(right))))))
+    both = tuple(dict.fromkeys((*conjuncts(first.body), *conjuncts(right))))  # what is asked twice is asked once
+    return Merged(Filter(Lambda(first.parameters, conjunction(both))))
 
 
 def conjuncts(expr: Expr) -> tuple[Expr, ...]:

@@ -220,7 +220,7 @@ def run_unit(  # noqa: PLR0913    each is one way to torture
     outputs, live = given.outputs, dict[str, Operator]()
     for task in unit.tasks:
         if inputs is not None and task.id in inputs:
-            outputs[task.id] = inputs[task.id]
+            outputs[task.id] = [_some_columns(task, each) for each in inputs[task.id]]
         elif isinstance(task.op, Source):
             outputs[task.id] = _memory(task, size)
         elif isinstance(task.op, To | Reply):
@@ -260,7 +260,18 @@ def _memory(task: Task, size: int) -> list[Item]:
             rows = tuple((number, start + number * step) for number in range(count))
         case other:
             raise AssertionError(f"the harness cannot read {other}")
-    return [Batch.from_rows(task.schema, rows[start : start + size]) for start in range(0, len(rows), size)]
+    pieces = (Batch.from_rows(task.whole, rows[start : start + size]) for start in range(0, len(rows), size))
+    return [_some_columns(task, piece) for piece in pieces]
+
+
+def _some_columns(task: Task, item: Item) -> Item:
+    """What a task that reads gives on of what it reads."""
+    if not isinstance(item, Batch) or task.whole == task.schema or item.schema != task.whole:
+        return item
+    if item.columnar:
+        return item.with_frame(task.schema, item.frame().select(task.schema.names))
+    places = [task.whole.index(name) for name in task.schema.names]
+    return item.with_rows(task.schema, [tuple([row[place] for place in places]) for row in item.rows()])
 
 
 def _end(program: Program, unit: Unit, task: Task, code: TaskCode | None, items: Sequence[Item], given: Given) -> None:
