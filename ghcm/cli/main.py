@@ -19,6 +19,7 @@ COMMANDS = {
     "check": "programs",
     "fmt": "programs",
     "explain": "explain",
+    "verify": "verify",
     "build": "programs",
     "run": "run",
     "submit": "jobs",

@@ -27,8 +27,17 @@ def run_once(
     """What came of the run: its sinks are committed as versions of this `call`. `parameters` as JSON has them;
     GhcmError where they do not fit. `state`: a folder for what outlives a step.
     """
-    scheduler, found = Scheduler(tame_collector=True), list[Outcome]()
-    services = Services(compiled, connections, scheduler, build, "once", state, state, form)
+    scheduler = Scheduler(tame_collector=True)
+    return run_with(
+        Services(compiled, connections, scheduler, build, "once", state, state, form), unit, parameters, call
+    )
+
+
+def run_with(
+    services: Services, unit: str, parameters: Mapping[str, object] | None = None, call: str | None = None
+) -> Outcome:
+    """The same with services of the caller's, whose scheduler runs until the unit has ended."""
+    scheduler, found = services.scheduler, list[Outcome]()
     instruction = Instruction(call or new_id(), services.program.name, unit, parameters or {})
 
     def done(outcome: Outcome) -> None:

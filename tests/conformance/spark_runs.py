@@ -23,7 +23,7 @@ from ghcm.spg.graph import Program
 from ghcm.spg.ops import Reply
 from ghcm.types import Type
 from ghcm.values import from_json, to_json
-from tests.conformance.compare import compare_rows
+from ghcm.verification.compare import compare_rows
 
 __all__ = ["Outcome", "agree", "instructions", "load_job", "reply_element", "run_on_spark", "start_spark"]
 

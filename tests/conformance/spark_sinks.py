@@ -15,7 +15,7 @@ from ghcm.spg import reference
 from ghcm.spg.graph import Program, Sink
 from ghcm.spg.ops import To
 from ghcm.types import Struct
-from tests.conformance.compare import compare_rows, differences
+from ghcm.verification.compare import compare_rows, differences
 from tests.conformance.spark_runs import Outcome, reply_element, run_on_spark
 from tests.redis_server import connected
 

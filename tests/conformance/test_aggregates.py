@@ -17,8 +17,8 @@ from ghcm.spg.reference.aggregates import estimate
 from ghcm.spg.text import parse_program, print_program
 from ghcm.spg.verify import verify
 from ghcm.types import String, Type
+from ghcm.verification.compare import differences, letters
 from tests.conformance.aggregate_cases import TYPES, every_aggregate
-from tests.conformance.compare import differences, letters
 from tests.conformance.spark_sinks import differences_on_spark
 from tests.unit.runtime.operators.harness import run_unit
 

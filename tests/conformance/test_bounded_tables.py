@@ -10,7 +10,7 @@ from ghcm.optimizer import optimise
 from ghcm.runtime.contract import Form
 from ghcm.spg.reference import run
 from ghcm.spg.verify import verify
-from tests.conformance.compare import differences
+from ghcm.verification.compare import differences
 from tests.conformance.text_programs import FORMS, program_of
 from tests.unit.runtime.operators.harness import Given, Refusal, run_unit
 

@@ -13,7 +13,7 @@ from ghcm.runtime.contract import Form
 from ghcm.spg.graph import Program
 from ghcm.spg.reference import run
 from ghcm.types import Struct
-from tests.conformance.compare import compare_rows, same_value
+from ghcm.verification.compare import compare_rows, same_value
 from tests.conformance.text_programs import FORMS, program_of
 from tests.unit.runtime.operators.harness import Given, Refusal, run_unit
 

@@ -5,7 +5,7 @@ import math
 from ghcm.functions import Failure
 from ghcm.spg.reference import DeadLetterRow
 from ghcm.types import Field, Float, Int, List, Nullable, String, Struct
-from tests.conformance.compare import compare_dead, compare_rows, same_value
+from ghcm.verification.compare import compare_dead, compare_rows, same_value
 
 ROW = Struct((Field("a", Nullable(Int())), Field("x", Float())))
 

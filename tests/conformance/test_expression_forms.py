@@ -13,7 +13,7 @@ from ghcm.runtime.contract import Form as Way
 from ghcm.spg.ops import FlatMap, Map, Reply, Union
 from ghcm.spg.reference import run
 from ghcm.types import List, as_nullable, strip
-from tests.conformance.compare import differences, letters
+from ghcm.verification.compare import differences, letters
 from tests.conformance.expression_forms import FORMS, Form, function_of, rows
 from tests.conformance.functions.units import batch_unit, memory, program_of, stream, task
 from tests.conformance.spark_runs import agree

@@ -19,7 +19,7 @@ from ghcm.spg.graph import Program
 from ghcm.spg.reference import run
 from ghcm.spg.reference.functions import MEANINGS
 from ghcm.support import Never
-from tests.conformance.compare import compare_dead, compare_rows, letters
+from ghcm.verification.compare import compare_dead, compare_rows, letters
 from tests.conformance.functions.case import Case, call_of, fields_of, rows_of
 from tests.conformance.functions.families import FAMILY_CASES
 from tests.conformance.functions.units import (

@@ -16,7 +16,7 @@ from ghcm.runtime.operators import build
 from ghcm.runtime.operators.event_time import EventTimeOperator
 from ghcm.spg.graph import watermark_groups
 from ghcm.spg.reference import Result, run
-from tests.conformance.compare import compare_dead
+from ghcm.verification.compare import compare_dead
 from tests.conformance.live_runs import Running, checked, put
 from tests.conformance.text_programs import FORMS
 from tests.unit.runtime.operators.harness import Box, Refusal, module_of

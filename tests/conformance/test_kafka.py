@@ -19,7 +19,7 @@ from ghcm.spg.ops import Source
 from ghcm.spg.reference import run
 from ghcm.types import Struct
 from ghcm.values import encode
-from tests.conformance.compare import differences, letters
+from ghcm.verification.compare import differences, letters
 from tests.conformance.text_programs import FORMS, program_of
 from tests.kafka_server import kafka, new_topic
 from tests.unit.runtime.formats.decoding import drain_batches

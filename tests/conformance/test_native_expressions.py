@@ -17,8 +17,8 @@ from ghcm.spg.graph import Forward, Input, Program, Sink, Task, Unit
 from ghcm.spg.ops import Filter, Map, Op, Source, To
 from ghcm.spg.reference import run
 from ghcm.types import Bool, Collection, Float, List, Nullable, Shape, Type, tuple_of
+from ghcm.verification.compare import differences, letters
 from tests.campaigns import times
-from tests.conformance.compare import differences, letters
 from tests.laws.spg_expressions import SIGNATURES, call_of, constants_of, functions
 from tests.laws.spg_values import records, rows_of, types
 from tests.unit.runtime.operators.harness import run_unit

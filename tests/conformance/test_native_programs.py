@@ -15,8 +15,8 @@ from ghcm.spg.graph import Program, Unit
 from ghcm.spg.ops import ReadSink, Sort, Top
 from ghcm.spg.reference import Result, run
 from ghcm.types import Struct
+from ghcm.verification.compare import compare_calls, compare_rows, differences, letters
 from tests.campaigns import times
-from tests.conformance.compare import compare_calls, compare_rows, differences, letters
 from tests.laws.spg_values import rows_of
 from tests.laws.spgs import CASES, operator_case, programs
 from tests.unit.runtime.operators.harness import Given, run_unit

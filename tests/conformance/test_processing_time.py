@@ -15,7 +15,7 @@ from ghcm.runtime.data.batch import Batch
 from ghcm.spg.graph import Program
 from ghcm.spg.ops import ArrivalTime
 from ghcm.spg.reference import run
-from tests.conformance.compare import differences
+from ghcm.verification.compare import differences
 from tests.conformance.live_runs import Running, put
 from tests.conformance.text_programs import FORMS, program_of
 from tests.unit.runtime.operators.harness import Given, Refusal, run_unit

@@ -17,7 +17,7 @@ from ghcm.runtime.sinks.sink import open_writer, read
 from ghcm.runtime.slot.engine import Engine
 from ghcm.spg import reference
 from ghcm.spg.graph import Program
-from tests.conformance.compare import differences
+from ghcm.verification.compare import differences
 from tests.conformance.live_runs import Compiled
 from tests.conformance.spark_runs import load_job, run_on_spark
 from tests.redis_server import RedisServer, connected

@@ -41,7 +41,7 @@ from ghcm.spg.ops import Source
 from ghcm.topics import unmatched
 from ghcm.types import Field, Int, Struct
 from ghcm.values import encode
-from tests.conformance.compare import differences
+from ghcm.verification.compare import differences
 from tests.conformance.spark_runs import run_on_spark
 from tests.conformance.spark_sinks import read_sink
 from tests.conformance.text_programs import program_of

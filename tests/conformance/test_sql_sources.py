@@ -20,7 +20,7 @@ from ghcm.source import Source
 from ghcm.spg import reference
 from ghcm.spg.graph import Program
 from ghcm.values import from_json
-from tests.conformance.compare import compare_rows
+from ghcm.verification.compare import compare_rows
 from tests.conformance.live_runs import Compiled
 from tests.conformance.spark_runs import reply_element, run_in_reference, run_on_spark
 

@@ -25,7 +25,7 @@ from ghcm.spg.reference import Result, run
 from ghcm.spg.text import parse_program, print_program
 from ghcm.types import Struct
 from ghcm.values import own_writer
-from tests.conformance.compare import compare_rows
+from ghcm.verification.compare import compare_rows
 from tests.conformance.live_runs import Compiled
 from tests.conformance.spark_runs import run_on_spark
 from tests.redis_server import RedisServer, connected

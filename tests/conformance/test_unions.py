@@ -17,7 +17,7 @@ from ghcm.spg.connectors import Files
 from ghcm.spg.graph import Program
 from ghcm.spg.ops import Source as From
 from ghcm.spg.reference import run
-from tests.conformance.compare import compare_rows
+from ghcm.verification.compare import compare_rows
 from tests.conformance.spark_runs import agree
 from tests.unit.runtime.formats.decoding import drain
 from tests.unit.runtime.operators.harness import run_unit

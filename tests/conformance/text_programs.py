@@ -17,7 +17,7 @@ from ghcm.spg.ops import ReadSink, Source
 from ghcm.spg.reference import Result, run
 from ghcm.spg.verify import verify
 from ghcm.values import encode
-from tests.conformance.compare import differences
+from ghcm.verification.compare import differences
 from tests.unit.runtime.operators.harness import Refusal, run_unit
 
 __all__ = ["FORMS", "agrees_natively", "program_of"]

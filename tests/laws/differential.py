@@ -27,8 +27,8 @@ from ghcm.spg.ops import PythonBatch, ReadSink, Sort, Source, Top, Union
 from ghcm.spg.reference import Result
 from ghcm.spg.text import print_program
 from ghcm.spg.verify import verify
-from tests.conformance.compare import compare_calls, compare_rows, differences
-from tests.conformance.compare import letters as letters_of
+from ghcm.verification.compare import compare_calls, compare_rows, differences
+from ghcm.verification.compare import letters as letters_of
 from tests.laws.coverage import Coverage, watch_failures
 from tests.laws.runs import files_of, is_raw, reference_of
 from tests.laws.seeds import example, shrunk

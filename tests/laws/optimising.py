@@ -16,7 +16,7 @@ from ghcm.spg.graph import Program
 from ghcm.spg.reference import Result, run
 from ghcm.spg.text import print_program
 from ghcm.spg.verify import verify
-from tests.conformance.compare import differences
+from ghcm.verification.compare import differences
 from tests.laws.rewritable import program_of, text_of
 
 __all__ = ["keeps_its_meaning", "laws_used"]

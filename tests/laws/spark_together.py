@@ -28,7 +28,7 @@ from ghcm.spg.ops import Iterate, Map, Op, Publish, Reply, Source, To, Union
 from ghcm.spg.reference import Result
 from ghcm.types import Collection, Field, Int, Shape, Struct, as_nullable
 from ghcm.values import from_json
-from tests.conformance.compare import compare_dead, compare_rows
+from ghcm.verification.compare import compare_dead, compare_rows
 from tests.conformance.spark_runs import run_on_spark, start_spark
 from tests.laws.coverage import Coverage
 from tests.laws.runs import reference_of

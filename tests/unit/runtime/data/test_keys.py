@@ -30,7 +30,7 @@ from ghcm.types import (
     Type,
     tuple_of,
 )
-from tests.conformance.compare import same_value
+from ghcm.verification.compare import same_value
 from tests.laws.spg_values import types, values_of
 
 

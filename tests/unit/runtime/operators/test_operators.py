@@ -35,8 +35,8 @@ from ghcm.spg.ops import (
 )
 from ghcm.spg.reference import Result, run
 from ghcm.support import Yes
+from ghcm.verification.compare import compare_calls, differences, letters
 from tests.campaigns import times
-from tests.conformance.compare import compare_calls, differences, letters
 from tests.unit.runtime.operators.harness import Given, Refusal, run_unit
 from tests.unit.runtime.operators.small_units import UNITS
 

@@ -9,7 +9,7 @@ from ghcm.lowering import lower
 from ghcm.source import Source
 from ghcm.spg.graph import Program
 from ghcm.spg.reference import run
-from tests.conformance.compare import differences, letters
+from ghcm.verification.compare import differences, letters
 from tests.unit.runtime.operators.harness import Refusal, run_unit
 
 WINDOWS = """

@@ -20,8 +20,6 @@ from ghcm.spg.reference import DeadLetterRow, Published, Result
 from ghcm.types import Float, List, Map, Struct, Type, strip
 from ghcm.values import Json, encode
 
-__all__ = ["TOLERANCE", "compare_calls", "compare_dead", "compare_rows", "differences", "letters", "same_value"]
-
 TOLERANCE = 1e-12
 
 
@@ -132,7 +130,7 @@ def _ordered(data: Json) -> Json:
         case list():
             items = [_ordered(each) for each in cast("list[Json]", data)]
             # A map is a list of pairs where its keys are no strings, and maps have no order.
-            pairs = all(isinstance(each, list) and len(each) == 2 for each in items)
+            pairs = all(isinstance(each, list) and len(cast("list[Json]", each)) == 2 for each in items)
             return sorted(items, key=json.dumps) if pairs else items
         case dict():
             return {name: _ordered(each) for name, each in cast("dict[str, Json]", data).items()}

@@ -1,0 +1,133 @@
+"""What a unit is given in an example: rows for each task that reads, and parameters; the program that reads these."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import cast
+
+from ghcm.errors import GhcmError
+from ghcm.spg.connectors import Memory
+from ghcm.spg.graph import Program, Task, Unit
+from ghcm.spg.ops import ArrivalTime, EventTime, ReadSink, ReadTable, Source
+from ghcm.types import Struct
+from ghcm.values import encode, from_json, to_json
+from ghcm.verification.generator import Generator, literals
+
+Rows = tuple[tuple[object, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Rows by the id of the task that reads them, and canonical parameters by name."""
+
+    rows: Mapping[str, Rows]
+    parameters: Mapping[str, object]
+
+    def program(self, program: Program, unit: Unit) -> Program:
+        """The program with these rows where the unit reads, whatever it reads from, and with no silent sources."""
+        changed = replace(unit, tasks=tuple(map(self._with_rows, unit.tasks)))
+        return replace(program, units=tuple(changed if each.name == unit.name else each for each in program.units))
+
+    def _with_rows(self, task: Task) -> Task:
+        if task.id in self.rows:
+            return replace(task, op=Source(Memory(self.rows[task.id])))
+        return replace(task, op=replace(task.op, idle_us=None)) if isinstance(task.op, EventTime) else task
+
+    def lines(self, unit: Unit) -> Iterator[str]:
+        """All of it as text."""
+        types = {each.name: each.type for each in unit.parameters}
+        for name, value in self.parameters.items():
+            yield f"{name} = {encode(value, types[name])}"
+        for id, rows in self.rows.items():
+            yield f"{id}:"
+            yield from (f"  {encode(row, unit.task(id).schema)}" for row in rows)
+
+
+def readers(unit: Unit) -> list[Task]:
+    """The tasks that read: what they read is given in their place."""
+    reads = [task for task in unit.tasks if isinstance(task.op, Source | ReadSink | ReadTable)]
+    return [task for task in reads if not (isinstance(task.op, Source) and isinstance(task.op.connector, Memory))]
+
+
+def why_not(unit: Unit) -> str:
+    """Why a unit gives no results that can be compared; empty where it does."""
+    for task in unit.tasks:
+        if isinstance(task.op, ArrivalTime):
+            return f'"{task.id}" goes by the clock'
+    return ""
+
+
+def generated(unit: Unit, random: Random, most: int) -> Given:
+    """An example of up to so many rows for each task that reads."""
+    generator = Generator(random, list(literals(unit)))
+    rows = {
+        task.id: tuple(generator.row(task.schema) for _ in range(random.randint(0, most))) for task in readers(unit)
+    }
+    parameters = {
+        each.name: generator.value(each.type) for each in unit.parameters if each.required or random.random() < _SAID
+    }
+    return Given({id: _repeated(each, random) for id, each in rows.items()}, parameters)
+
+
+_SAID = 0.5
+
+
+def _repeated(rows: Rows, random: Random) -> Rows:
+    """Some of the rows twice, and all of them in some order."""
+    more = [*rows, *(row for row in rows if random.random() < 0.15)]
+    random.shuffle(more)
+    return tuple(more)
+
+
+def from_file(unit: Unit, path: Path) -> Given:
+    """The records of a file of JSON lines or CSV, for every task that reads records of their fields. GhcmError where
+    none does, or a record does not fit.
+    """
+    records = list(_records(path))
+    fitting = [task for task in readers(unit) if records and set(records[0]) <= set(task.schema.names)]
+    if not fitting:
+        wanted = "; ".join(f"{task.id} reads {', '.join(task.schema.names)}" for task in readers(unit))
+        raise GhcmError(
+            f'no task of unit "{unit.name}" reads records as "{path}" has them',
+            code="GHCM-605",
+            detail=f"{wanted}." if wanted else "It reads nothing.",
+            hint="give a file of JSON lines, or CSV, whose fields are those of a record of the program.",
+        )
+    return Given({task.id: _rows(records, task.schema, path) for task in fitting}, {})
+
+
+def _records(path: Path) -> Iterator[Mapping[str, object]]:
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            if path.suffix == ".csv":
+                rows: Iterator[dict[str, str]] = csv.DictReader(file)
+                yield from ({name: value or None for name, value in row.items()} for row in rows)
+            else:
+                yield from (cast("dict[str, object]", json.loads(line)) for line in file if line.strip())
+    except (OSError, ValueError) as error:
+        raise GhcmError(f'"{path}" cannot be read', code="GHCM-602", detail=f"{error}.") from error
+
+
+def _rows(records: Sequence[Mapping[str, object]], schema: Struct, path: Path) -> Rows:
+    rows: list[tuple[object, ...]] = []
+    for number, record in enumerate(records, 1):
+        values: list[object] = []
+        for field in schema.fields:
+            try:
+                values.append(from_json(record.get(field.name), field.type))
+            except ValueError as error:
+                message = f'record {number} of "{path}" does not fit'
+                raise GhcmError(message, code="GHCM-605", detail=f'"{field.name}": {error}.') from None
+        rows.append(tuple(values))
+    return tuple(rows)
+
+
+def parameters_json(unit: Unit, given: Given) -> dict[str, object]:
+    """The parameters as instructions carry them."""
+    types = {each.name: each.type for each in unit.parameters}
+    return {name: to_json(value, types[name]) for name, value in given.parameters.items()}
