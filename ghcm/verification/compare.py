@@ -155,7 +155,7 @@ def same_value(one: object, two: object, type_: Type, magnitude: float = 0.0) ->
         case Map(value=value):
             mine, other = cast("dict[object, object]", one), cast("dict[object, object]", two)
             return mine.keys() == other.keys() and all(same_value(mine[k], other[k], value, magnitude) for k in mine)
-        case _:
+        case _:  # scalars are the same where Python says so
             return type(one) is type(two) and one == two
 
 

@@ -87,7 +87,7 @@ class Generator:
                 return Number(units).scaleb(-scale, EXACT)
             case types.Enumeration(values=values):
                 return random.choice(values)
-            case _:
+            case _:  # a table has them
                 return _SCALARS[type(type_)](random)
 
     def _near(self, value: object, type_: Type) -> object:
