@@ -8,7 +8,20 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import calls, charts, compiling, editing, endurance, live, live_calls, scenarios, startup, topics, words
+from bench import (
+    calls,
+    chains,
+    charts,
+    compiling,
+    editing,
+    endurance,
+    live,
+    live_calls,
+    scenarios,
+    startup,
+    topics,
+    words,
+)
 from bench.table import Row, show
 
 ALERTS = Path(__file__).parents[2] / "shared" / "data" / "ids_cptc2017_suricata"
@@ -17,7 +30,19 @@ ALERTS = Path(__file__).parents[2] / "shared" / "data" / "ids_cptc2017_suricata"
 def main() -> None:
     """Run what was asked for and print one table."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    names = ["words", "live", "live_calls", "calls", "start", "compile", "editor", "charts", "scenarios", "topics"]
+    names = [
+        "words",
+        "live",
+        "live_calls",
+        "calls",
+        "start",
+        "compile",
+        "editor",
+        "charts",
+        "scenarios",
+        "topics",
+        "chains",
+    ]
     by_name_alone = ["endurance"]
     arguments.add_argument(
         "only",
@@ -46,6 +71,7 @@ def main() -> None:
         "charts": lambda: charts.measure(50),
         "scenarios": lambda: scenarios.measure(options.alerts, options.runs),
         "topics": lambda: topics.measure(options.runs),
+        "chains": lambda: chains.measure(options.runs),
         "endurance": lambda: endurance.measure(options.calls),
     }
     show(row for name in options.only or names for row in benchmarks[name]())

@@ -14,28 +14,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import gcd
 
+from ghcm.codegen.blocks import Step, steps_of
 from ghcm.expr import Get, Lambda, walk
 from ghcm.failing import can_fail
 from ghcm.spg import ops
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.traits import traits_of
-from ghcm.types import Field, Struct, Type
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One row operation: what it takes and gives, and where the user wrote it."""
-
-    id: str
-    op: ops.RowOp
-    taken: Type
-    given: Type
-    origin: str
-
-    @property
-    def name(self) -> str:
-        """The operator's name in the language."""
-        return operator_name(self.op)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,25 +34,12 @@ class Chain:
     panes: Panes | None = None
 
 
-def columns_of(element: Type) -> Struct:
-    """The columns that hold an element."""
-    return element if isinstance(element, Struct) else Struct((Field("value", element),))
-
-
 def chain_of(task: Task, unit: Unit, panes: Panes | None = None) -> Chain | None:
     """The chain of a row task; None for any other."""
-    op = task.op
-    if not isinstance(op, ops.Fused | ops.RowOp):
+    if not isinstance(task.op, ops.Fused | ops.RowOp):
         return None
     source = unit.task(task.inputs[0].producer).collection
-    element, origin = task.collection.element, str(task.origin)
-    stages = op.stages if isinstance(op, ops.Fused) else (ops.Stage(task.id, op, element, origin),)
-    steps: list[Step] = []
-    taken = source.element
-    for stage in stages:
-        steps.append(Step(stage.id, stage.op, taken, stage.element, stage.origin))
-        taken = stage.element
-    return Chain(task, tuple(steps), source.timed, panes)
+    return Chain(task, steps_of(task, source.element), source.timed, panes)
 
 
 def operator_name(op: ops.Op) -> str:

@@ -1,7 +1,6 @@
 """Joins: the keys of both sides and the residual condition, by rows and as Polars frames ready to be joined."""
 
-from ghcm.codegen.native.columns.chains import selection
-from ghcm.codegen.native.columns.expressions import ColumnScope, columnar, frame_function, guard
+from ghcm.codegen.native.columns.expressions import ColumnScope, columnar, frame_function, guard, selection
 from ghcm.codegen.native.columns.text import Column, Unsupported, either
 from ghcm.codegen.native.rows.expressions import RowScope
 from ghcm.codegen.native.rows.lines import Made, bind_record, condition_function, per_row

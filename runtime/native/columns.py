@@ -24,6 +24,12 @@ def any_fails(frame: pl.DataFrame, mask: pl.Expr) -> bool:
     return bool(frame.select(mask.any()).item())
 
 
+def sound(query: pl.LazyFrame) -> pl.DataFrame | None:
+    """The result of a query, or None where any of its records is marked as one that fails."""
+    frame = query.collect()
+    return None if frame.get_column("@fails").any() else frame.drop("@fails")
+
+
 def fill(frame: pl.DataFrame, *columns: pl.Expr) -> pl.DataFrame:
     """Columns that do not depend on the records, as many rows as the frame has; hidden columns stay."""
     names = [column.meta.output_name() for column in columns]

@@ -54,13 +54,36 @@ def columnar(make: Callable[[], list[str]]) -> tuple[list[str], list[str]]:
         return [], [f"by rows only: {reason}"]
 
 
+def selection(pairs: Iterable[tuple[str, Column]]) -> list[str]:
+    """Columns under their new names, as arguments of `select`."""
+    return [
+        f'"{name}"' if column.text == f'pl.col("{name}")' else f'{column.at(ATOM)}.alias("{name}")'
+        for name, column in pairs
+    ]
+
+
+@dataclass
+class Ahead:
+    """The columns that are computed ahead of an expression, in order."""
+
+    columns: dict[str, Column] = field(default_factory=dict[str, Column])
+    lets: int = 0
+
+    def add(self, name: str, value: Column) -> Column:
+        """The column of a value that is computed once."""
+        self.lets += 1
+        label = f"={self.lets} {name}"
+        self.columns[label] = Column(value.text, value.level)
+        return Column(f'pl.col("{label}")')
+
+
 @dataclass
 class ColumnScope:
     """What the variables of a lambda are: columns of the frame."""
 
     fields: Fields = field(default_factory=Fields)
-    kept: list[str] = field(default_factory=list[str])
-    """Columns of the frame that hold values of `let`."""
+    ahead: Ahead | None = None
+    """What values of `let` are columns of; None where they cannot be any."""
 
     def bind(self, variable: expr.Var, element_value: str = "value") -> None:
         """Let a variable stand for the record of the frame, or for its one column."""
@@ -106,18 +129,6 @@ class ColumnScope:
             case _:
                 assert_never(node)
 
-    def opened(self, node: expr.Expr, lines: list[str]) -> expr.Expr:
-        """The body inside all `Let` that stand around it, whose values become columns by lines added here."""
-        while isinstance(node, expr.Let):
-            value = self.value(node.value)
-            column = f"={len(self.kept)} {node.variable.name}"
-            lines += guard(value.fails)
-            lines.append(f'frame = frame.with_columns({value.at(ATOM)}.alias("{column}"))')
-            self.kept.append(column)
-            self.bind_column(node.variable, column)
-            node = node.body
-        return node
-
     def _whole(self, name: str) -> Column:
         """The value of a variable, made of its fields where it exists only in parts."""
         parts = [column for key, column in self.fields.items() if key[0] == name and key[1] is not None]
@@ -143,7 +154,7 @@ class ColumnScope:
         if not values:
             raise Unsupported("a struct without fields")
         columns = [self.value(each) for each in values]
-        parts = [f'{column.at(ATOM)}.alias("{part.name}")' for column, part in zip(columns, type_.fields, strict=True)]
+        parts = selection(zip(type_.names, columns, strict=True))
         return Column(f"pl.struct({', '.join(parts)})", fails=either(*(column.fails for column in columns)))
 
     def _list(self, items: tuple[expr.Expr, ...], type_: List) -> Column:
@@ -229,10 +240,15 @@ def _mentioned(scope: ColumnScope, item: str, body: expr.Expr) -> Iterator[tuple
 
 
 def let(scope: ColumnScope, node: expr.Let) -> Column:
-    """The body with the value wherever its name stands; where that is several times, it is computed once for all
-    of them, as Polars would compute it for each.
+    """The body with the value as a column ahead; where there can be none, wherever its name stands. Where that is
+    several times, it is computed once for all of them, as Polars would compute it for each.
     """
     value = scope.value(node.value)
+    if scope.ahead is not None:
+        fields = _without(scope.fields, node.variable.name)
+        fields[node.variable.name, None] = scope.ahead.add(node.variable.name, value)
+        body = ColumnScope(fields, scope.ahead).value(node.body)
+        return Column(body.text, body.level, either(value.fails, body.fails), body.bare)
     computed = "pl.col(" in value.text and "(" in value.text.removeprefix("pl.col(")
     if computed and len(list(mentions(node.body, node.variable.name))) > 1:
         return _let_once(scope, node, value)

@@ -158,7 +158,8 @@ def _arithmetic(operator: str, level: int, name: str) -> Emit:
         value = _infix(operator, level, *counts)
         if isinstance(result, types.Timestamp | types.Duration):
             value = Column(f"columns.{result}({value.text})")
-        return _failing(value, masks, _helper(f"numbers.{name}_fails", *counts))
+        known = (each if each.bare is None else each.bare for each in counts)
+        return _failing(value, masks, _helper(f"numbers.{name}_fails", *known))
 
     return emit
 

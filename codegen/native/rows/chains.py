@@ -8,7 +8,8 @@ import re
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from ghcm.codegen.native.chains import Chain, Step, columns_of
+from ghcm.codegen.blocks import Step, columns_of
+from ghcm.codegen.native.chains import Chain, operator_name
 from ghcm.codegen.native.names import RESERVED, Names, identifier
 from ghcm.codegen.native.rows.expressions import RowScope
 from ghcm.codegen.native.rows.lines import Lines, bind_record, catch, record_of, row_function
@@ -40,7 +41,7 @@ def row_chain(chain: Chain, name: str, module: Module) -> tuple[str, tuple[str, 
     heads = [code.text for code in columns.values()]
     writer = _Writer(chain, scope, Lines(depth=2), columns)
     for index, step in enumerate(chain.steps):
-        writer.out.add(f"# {step.origin}  {step.name}")
+        writer.out.add(f"# {step.origin}  {operator_name(step.op)}")
         _step(writer, step, last=index == len(chain.steps) - 1)
     further = ", functions: Sequence[Function]"
     text = row_function(scope, f"{name}_rows", heads, writer.out, "Row", timed=chain.timed, further=further)

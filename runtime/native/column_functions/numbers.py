@@ -6,21 +6,47 @@ from ghcm.runtime.native.columns import decimal, units
 from ghcm.types import INT_MAX, INT_MIN
 
 
-def add_fails(left: pl.Expr, right: pl.Expr) -> pl.Expr:
+def add_fails(left: pl.Expr | int, right: pl.Expr | int) -> pl.Expr:
     """Where a sum leaves 64 bits: both have the sign that it has not."""
+    if isinstance(left, int):
+        left, right = right, left
+    if isinstance(right, int):
+        leaves = left > INT_MAX - right if right > 0 else left < INT_MIN - right
+        return pl.lit(leaves) if isinstance(leaves, bool) else leaves
     total = left + right
     return ((left ^ total) & (right ^ total)) < 0
 
 
-def subtract_fails(left: pl.Expr, right: pl.Expr) -> pl.Expr:
+def subtract_fails(left: pl.Expr | int, right: pl.Expr | int) -> pl.Expr:
     """Where a difference leaves 64 bits."""
+    if isinstance(right, int):
+        return add_fails(left, -right)
+    if isinstance(left, int):
+        return right < left - INT_MAX if left >= 0 else right > left - INT_MIN
     return ((left ^ right) & (left ^ (left - right))) < 0
 
 
-def multiply_fails(left: pl.Expr, right: pl.Expr) -> pl.Expr:
+def multiply_fails(left: pl.Expr | int, right: pl.Expr | int) -> pl.Expr:
     """Where a product leaves 64 bits."""
+    if isinstance(left, int):
+        left, right = right, left
+    if isinstance(right, int):
+        return _times_fails(left, right)
+    assert isinstance(left, pl.Expr)
     product = left.cast(pl.Int128) * right.cast(pl.Int128)
     return (product < INT_MIN) | (product > INT_MAX)
+
+
+def _times_fails(value: pl.Expr | int, times: int) -> pl.Expr:
+    """Where a number of times, known beforehand, a value leaves 64 bits."""
+    if isinstance(value, int):
+        return pl.lit(not INT_MIN <= value * times <= INT_MAX)
+    if times in (0, 1):
+        return pl.lit(False)
+    if times == -1:
+        return value == INT_MIN
+    least, most = (-(2**63 // times), INT_MAX // times) if times > 0 else (-(INT_MAX // -times), INT_MIN // times)
+    return ~value.is_between(least, most)
 
 
 def divided(left: pl.Expr, right: pl.Expr | float) -> pl.Expr:
