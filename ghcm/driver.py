@@ -34,6 +34,8 @@ class Draft:
     key: Path | None = None
     engine: str | None = None
     parallelism: int | None = None
+    without: tuple[str, ...] = ()
+    until: str | None = None
     syntax: ast.Program | None = None
     lowered: Program | None = None
     optimised: Optimised | None = None
@@ -112,16 +114,22 @@ def _panels(draft: Draft) -> Draft:
 
 
 def _optimise(draft: Draft) -> Draft:
-    from ghcm.optimizer import optimise
+    from ghcm.optimizer import chosen, optimise
 
-    return replace(draft, optimised=optimise(_made(draft.lowered)))
+    return replace(draft, optimised=optimise(_made(draft.lowered), chosen(draft.without, draft.until)))
 
 
 def _place(draft: Draft) -> Draft:
     from ghcm.spg.graph import relative_to
 
     folder, optimised = draft.path.parent, _made(draft.optimised)
-    placed = replace(optimised, program=relative_to(optimised.program, folder))
+    steps = tuple(replace(step, program=relative_to(step.program, folder)) for step in optimised.steps)
+    placed = replace(
+        optimised,
+        before=relative_to(optimised.before, folder),
+        program=relative_to(optimised.program, folder),
+        steps=steps,
+    )
     return replace(draft, lowered=relative_to(_made(draft.lowered), folder), optimised=placed)
 
 
@@ -194,12 +202,19 @@ def check(path: Path) -> Program:
 
 
 def compile(
-    path: Path, observe: Observe = _ignore, engine: str | None = None, parallelism: int | None = None
+    path: Path,
+    observe: Observe = _ignore,
+    engine: str | None = None,
+    parallelism: int | None = None,
+    without: Sequence[str] = (),
+    until: str | None = None,
 ) -> Compiled:
     """The program at `path`, checked, optimised and turned into code, with its batch units on the `engine` and with
-    `parallelism` instances of the tasks of its streams, if that is given; ProgramError as `check` raises it.
+    `parallelism` instances of the tasks of its streams, if that is given; ProgramError as `check` raises it. Passes of
+    the optimiser are left out by name, and those behind the one of the name `until`.
     """
-    return _compiled(_run(COMPILE, Draft(path, engine=engine, parallelism=parallelism), observe))
+    draft = Draft(path, engine=engine, parallelism=parallelism, without=tuple(without), until=until)
+    return _compiled(_run(COMPILE, draft, observe))
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,12 +255,13 @@ def build(
     key: Path | None = None,
     engine: str | None = None,
     parallelism: int | None = None,
+    without: Sequence[str] = (),
 ) -> Path:
     """Write the bundle of the program at `path`, by default beside it as `<program>.ghcm`, signed with the `key` in a
-    file if there is one, and return where it is. `engine` and `parallelism` as in `compile`.
+    file if there is one, and return where it is. `engine`, `parallelism` and `without` as in `compile`.
     """
-    draft = _run(BUILD, Draft(path, output or path.with_suffix(".ghcm"), key, engine, parallelism), observe)
-    return _made(draft.output)
+    given = Draft(path, output or path.with_suffix(".ghcm"), key, engine, parallelism, tuple(without))
+    return _made(_run(BUILD, given, observe).output)
 
 
 def write(compiled: Compiled, output: Path, key: Path | None = None) -> None:

@@ -7,7 +7,7 @@ if __name__ != "ghcm.optimizer":
     )
 
 from ghcm.optimizer.passes import Fact, Pass, Remark, Remarks, Verdict
-from ghcm.optimizer.pipeline import PASSES, Optimised, Step, Summary, broken_claims, check_order, optimise
+from ghcm.optimizer.pipeline import PASSES, Optimised, Step, Summary, broken_claims, check_order, chosen, optimise
 
 __all__ = [
     "PASSES",
@@ -21,5 +21,6 @@ __all__ = [
     "Verdict",
     "broken_claims",
     "check_order",
+    "chosen",
     "optimise",
 ]

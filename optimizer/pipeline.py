@@ -4,15 +4,16 @@ The record of a run is what `ghcm explain` shows: the graph after each pass that
 before and after.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from ghcm.errors import GhcmError, suggest
 from ghcm.optimizer.columns import REQUIRED_COLUMNS
 from ghcm.optimizer.compression import COMPRESS_TASKS
 from ghcm.optimizer.deltas import WORK_ON_DELTAS
 from ghcm.optimizer.expansion import EXPAND_TASKS
 from ghcm.optimizer.liveness import DROP_UNUSED
-from ghcm.optimizer.passes import Fact, Pass, Remark, Remarks, units_of
+from ghcm.optimizer.passes import Pass, Remark, Remarks, units_of
 from ghcm.optimizer.redundancy import REMOVE_REDUNDANT_CALLS
 from ghcm.spg.graph import Program, all_tasks
 
@@ -27,8 +28,10 @@ PASSES: tuple[Pass, ...] = (
 
 
 def check_order(passes: Sequence[Pass]) -> None:
-    """ValueError if a pass stands before one that establishes what it requires."""
-    known: set[Fact] = set()
+    """ValueError if a pass stands before one that establishes what it requires. What is left out on purpose is asked
+    of nobody.
+    """
+    known = {fact for each in PASSES if each not in passes for fact in each.establishes}
     for each in passes:
         missing = each.requires - known
         if missing:
@@ -38,6 +41,17 @@ def check_order(passes: Sequence[Pass]) -> None:
 
 
 check_order(PASSES)
+
+
+def chosen(without: Collection[str] = (), until: str | None = None) -> tuple[Pass, ...]:
+    """The passes but for those of these names, up to one of that name; GhcmError where there is none of a name."""
+    names = [each.name for each in PASSES]
+    for name in (*without, *(() if until is None else (until,))):
+        if name not in names:
+            hint = suggest(name, names) or f"there are {', '.join(names)}."
+            raise GhcmError(f'the optimiser has no pass "{name}"', code="GHCM-605", hint=hint)
+    last = len(names) if until is None else names.index(until) + 1
+    return tuple(each for each in PASSES[:last] if each.name not in without)
 
 
 def broken_claims(behind: Pass, program: Program, passes: Sequence[Pass] = PASSES) -> Iterator[str]:
@@ -77,6 +91,7 @@ class Summary:
 class Optimised:
     """The result: the optimised program and how it came about."""
 
+    before: Program
     program: Program
     steps: tuple[Step, ...]
     summaries: tuple[Summary, ...]
@@ -101,7 +116,7 @@ def optimise(
             after_pass(each, result)
         steps.append(Step(each.name, result, result is not program, tuple(remarks.made)))
         program = result
-    return Optimised(program, tuple(steps), _summaries(before, program))
+    return Optimised(before, program, tuple(steps), _summaries(before, program))
 
 
 def _summaries(before: Program, after: Program) -> tuple[Summary, ...]:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ghcm.cli import terminal
-from ghcm.cli.terminal import Json
+from ghcm.cli.terminal import Json, Without
 from ghcm.errors import GhcmError
 
 if TYPE_CHECKING:
     from ghcm.driver import Compiled
     from ghcm.manual import Entry, Kind, Shown
-    from ghcm.optimizer import Optimised
+    from ghcm.optimizer import Step
+    from ghcm.spg.graph import Program as SpgProgram
 
 
 Explained = Annotated[
@@ -35,12 +37,16 @@ Svg = Annotated[
     Path | None, typer.Option("--svg", metavar="FILE", help="Draw the graph before and after as a picture too.")
 ]
 Code = Annotated[bool, typer.Option("--code", help="Print the generated code too.")]
+Pass = Annotated[
+    str | None, typer.Option("--pass", metavar="NAME", help="Show only what this pass of the optimiser did.")
+]
+Until = Annotated[str | None, typer.Option("--until", metavar="NAME", help="Stop behind this pass of the optimiser.")]
 Engines = Annotated[
     bool, typer.Option("--engines", help="Say instead which engines can run each unit, and what keeps the others.")
 ]
 
 
-def explain(
+def explain(  # noqa: PLR0913, PLR0917 - the options of the command, by name
     program: Explained = None,
     operator: Operator = None,
     function: Function = None,
@@ -48,6 +54,9 @@ def explain(
     svg: Svg = None,
     code: Code = False,
     engines: Engines = False,
+    pass_: Pass = None,
+    until: Until = None,
+    without: Without = None,
     json: Json = False,
 ) -> None:
     """Show what becomes of a program, or what a name means."""
@@ -61,49 +70,85 @@ def explain(
     if program is not None and engines:
         _engines(program, json=json)
     elif program is not None:
-        _program(program, svg, code, json)
-    elif svg is not None or code or engines:
+        _program(program, svg, code, json, _Asked(pass_, until, tuple(without or ())))
+    elif svg is not None or code or engines or pass_ or until or without:
         hint = "ghcm explain visits.istream --svg visits.svg --code"
-        message = "--svg, --code and --engines are of a program, and none is named"
+        message = "--svg, --code, --engines, --pass, --until and --without are of a program, and none is named"
         raise GhcmError(message, code="GHCM-605", hint=hint)
     elif operator is None and function is None and error is None:
         hint = "ghcm explain visits.istream, or with --operator filter, --function split or --error GHCM-207"
         raise GhcmError("there is nothing to explain", code="GHCM-605", hint=hint)
 
 
-def _program(program: Path, svg: Path | None, code: bool, json: bool) -> None:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Which passes of the optimiser are run, and shown."""
+
+    shown: str | None
+    until: str | None
+    without: tuple[str, ...]
+
+
+def _program(program: Path, svg: Path | None, code: bool, json: bool, asked: _Asked) -> None:
     from ghcm import driver
-    from ghcm.spg.json import to_json
+    from ghcm.optimizer import chosen
     from ghcm.spg.text import print_program
 
-    compiled = driver.compile(program)
+    chosen(until=asked.shown)  # says which names there are
+    compiled = driver.compile(program, without=asked.without, until=asked.until)
     if svg is not None:
         _draw(compiled, svg)
     if json:
-        optimised = compiled.optimised
-        document: dict[str, object] = {
-            "before": to_json(compiled.program),
-            "after": to_json(optimised.program),
-            "passes": [{"name": step.optimiser_pass, "changed": step.changed} for step in optimised.steps],
-            "remarks": [str(remark) for remark in optimised.remarks],
-            "units": [
-                {"name": each.unit, "calls_before": each.calls_before, "calls_after": each.calls_after}
-                for each in optimised.summaries
-            ],
-        }
-        terminal.json_line(document | ({"code": dict(compiled.code)} if code else {}))
+        terminal.json_line(_document(compiled) | ({"code": dict(compiled.code)} if code else {}))
+        return
+    if asked.shown is not None:
+        _pass(compiled, asked.shown)
         return
     _heading("as written")
     terminal.say(print_program(compiled.program).rstrip())
     _heading("as optimised")
     terminal.say(print_program(compiled.optimised.program).rstrip())
-    _explain(compiled.optimised)
+    _explain(compiled)
     if code:
         for path, text in compiled.code.items():
             _heading(path)
             terminal.say(text.rstrip())
     if svg is not None:
         terminal.note(f"{svg}: drawn")
+
+
+def _document(compiled: Compiled) -> dict[str, object]:
+    from ghcm.spg.json import to_json
+
+    optimised = compiled.optimised
+    return {
+        "before": to_json(compiled.program),
+        "after": to_json(optimised.program),
+        "passes": [
+            {
+                "name": step.optimiser_pass,
+                "changed": step.changed,
+                "lines": _changes(before, step.program),
+                "remarks": [
+                    {
+                        "verdict": each.verdict.value,
+                        "unit": each.unit,
+                        "task": each.task,
+                        "law": each.law,
+                        "reason": each.reason,
+                        "place": str(each.origin),
+                    }
+                    for each in step.remarks
+                ],
+            }
+            for before, step in _steps(compiled)
+        ],
+        "remarks": [str(remark) for remark in optimised.remarks],
+        "units": [
+            {"name": each.unit, "calls_before": each.calls_before, "calls_after": each.calls_after}
+            for each in optimised.summaries
+        ],
+    }
 
 
 def _engines(program: Path, *, json: bool) -> None:
@@ -129,29 +174,65 @@ def _engines(program: Path, *, json: bool) -> None:
             terminal.say(str(error))
 
 
-def _explain(optimised: Optimised) -> None:
-    _heading("what the optimiser did")
-    for step in optimised.steps:
-        if not step.changed and not step.remarks:
-            terminal.say(f"{step.optimiser_pass}: nothing to do")
-        for remark in step.remarks:
-            terminal.say(str(remark))
+def _steps(compiled: Compiled) -> list[tuple[SpgProgram, Step]]:
+    """The passes that ran, each with the program that it was given."""
+    before = [compiled.optimised.before, *(step.program for step in compiled.optimised.steps)]
+    return list(zip(before, compiled.optimised.steps, strict=False))
+
+
+def _changes(before: SpgProgram, after: SpgProgram) -> list[str]:
+    """The lines of a program that are not as before, those that go before those that come."""
+    from ghcm.spg.text import print_program
+
+    old, new = (print_program(each).splitlines() for each in (before, after))
+    lines = difflib.unified_diff(old, new, n=0, lineterm="")
+    return [line for line in lines if not line.startswith(("---", "+++", "@@"))]
+
+
+def _explain(compiled: Compiled) -> None:
+    for before, step in _steps(compiled):
+        _heading(f"what {step.optimiser_pass} did")
+        _step(before, step)
     _heading("operator calls")
     rows = [
-        (each.unit, str(each.calls_before), str(each.calls_after), f"{each.ratio:.0%}") for each in optimised.summaries
+        (each.unit, str(each.calls_before), str(each.calls_after), f"{each.ratio:.0%}")
+        for each in compiled.optimised.summaries
     ]
     terminal.table(("unit", "as written", "as run", "left"), rows, "no units")
 
 
+def _step(before: SpgProgram, step: Step) -> None:
+    if not step.changed and not step.remarks:
+        terminal.say("nothing to do")
+    for line in _changes(before, step.program) if step.changed else ():
+        terminal.say(line)
+    for remark in step.remarks:
+        terminal.say(str(remark))
+
+
+def _pass(compiled: Compiled, name: str) -> None:
+    """One pass by itself: the graph before it and behind it, and what it says."""
+    from ghcm.spg.text import print_program
+
+    for before, step in _steps(compiled):
+        if step.optimiser_pass == name:
+            _heading(f"before {name}")
+            terminal.say(print_program(before).rstrip())
+            _heading(f"behind {name}")
+            terminal.say(print_program(step.program).rstrip())
+            _heading(f"what {name} did")
+            _step(before, step)
+
+
 def _draw(compiled: Compiled, path: Path) -> None:
-    """One picture: the graph as written above the graph as optimised."""
+    """One picture: the graph as written beside the graph as optimised."""
     from ghcm.spg.svg import draw
 
     before = draw(compiled.program, f"{compiled.program.name}, as written")
     after = draw(compiled.optimised.program, f"{compiled.program.name}, as optimised")
-    (width, height), (other, below) = _size(before), _size(after)
-    size = f'width="{max(width, other):g}" height="{height + below:g}"'
-    inner = after.replace("<svg ", f'<svg y="{height:g}" ', 1)
+    (width, height), (beside, other) = _size(before), _size(after)
+    size = f'width="{width + beside:g}" height="{max(height, other):g}"'
+    inner = after.replace("<svg ", f'<svg x="{width:g}" ', 1)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f'<svg xmlns="http://www.w3.org/2000/svg" {size}>\n{before}{inner}</svg>\n', encoding="utf-8")
 

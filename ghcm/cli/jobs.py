@@ -24,6 +24,7 @@ from ghcm.cli.terminal import (
     Redis,
     Runnable,
     State,
+    Without,
     fetched,
 )
 from ghcm.errors import GhcmError
@@ -100,6 +101,7 @@ def submit(  # noqa: PLR0913, PLR0917 - the options of a job, by name
     beside: Beside = False,
     engine: Engine = None,
     parallelism: Parallelism = None,
+    without: Without = None,
     server: At = None,
     state: State = None,
     json: Json = False,
@@ -112,13 +114,13 @@ def submit(  # noqa: PLR0913, PLR0917 - the options of a job, by name
     with tempfile.TemporaryDirectory(prefix="ghcm-") as folder:
         if is_elsewhere(server, state):
             asked = server_of(server, state)
-            bundle = bundled(fetched(program), Path(folder), engine, parallelism)
+            bundle = bundled(fetched(program), Path(folder), engine, parallelism, without)
             job = elsewhere.submit(asked, bundle, again=again, beside=beside, directory=directory)
             upgrade = None if job["changes"] is None else {"changes": job.pop("changes")}
             job = elsewhere.await_running(asked, job) if wait else job
         else:
             control, base = terminal.control(state), _here(directory)
-            bundle = bundled(fetched(program), Path(folder), engine, parallelism)
+            bundle = bundled(fetched(program), Path(folder), engine, parallelism, without)
             answer = control.ask("submit", again=again, beside=beside, bundle=str(bundle.absolute()), base=base)
             job = cast("dict[str, Any]", answer["job"])
             upgrade = cast("dict[str, Any] | None", answer.get("growth"))

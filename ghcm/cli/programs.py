@@ -16,7 +16,7 @@ import typer
 
 from ghcm.cli import terminal
 from ghcm.cli.failure import FAILED, INTERRUPTED, guarded
-from ghcm.cli.terminal import Engine, Json, Parallelism, Program
+from ghcm.cli.terminal import Engine, Json, Parallelism, Program, Without
 from ghcm.errors import GhcmError
 
 if TYPE_CHECKING:
@@ -174,6 +174,7 @@ def build(
     sign: Sign = None,
     engine: Engine = None,
     parallelism: Parallelism = None,
+    without: Without = None,
     json: Json = False,
 ) -> None:
     """Compile a program into a bundle."""
@@ -185,7 +186,7 @@ def build(
         read_key(sign)  # what is wrong with it is said before the work
     begun = time.monotonic()
     with terminal.steps(len(driver.BUILD)) as step:
-        path = driver.build(program, output, step, sign, engine, parallelism)
+        path = driver.build(program, output, step, sign, engine, parallelism, without or ())
     seconds = time.monotonic() - begun
     size = path.stat().st_size if path.is_file() else sum(file.stat().st_size for file in path.rglob("*"))
     document = {"bundle": str(path), "bytes": size, "seconds": round(seconds, 3)}
@@ -197,12 +198,19 @@ def is_bundle(path: Path) -> bool:
     return path.suffix == ".ghcm" or (path / "manifest.json").is_file()
 
 
-def bundled(program: Path, folder: Path, engine: str | None = None, parallelism: int | None = None) -> Path:
-    """The bundle itself, or that of a program, built into the folder for this engine and so many instances. GhcmError
-    if they are said of a bundle.
+def bundled(
+    program: Path,
+    folder: Path,
+    engine: str | None = None,
+    parallelism: int | None = None,
+    without: Sequence[str] | None = None,
+) -> Path:
+    """The bundle itself, or that of a program, built into the folder for this engine and so many instances, and without
+    these passes. GhcmError if they are said of a bundle.
     """
     if is_bundle(program):
-        for option, value in (("--engine", engine), ("--parallelism", parallelism)):
+        passes = " --without ".join(without) if without else None
+        for option, value in (("--engine", engine), ("--parallelism", parallelism), ("--without", passes)):
             if value is not None:
                 message = f'"{program}" is built already, so that {option} says nothing'
                 raise GhcmError(message, code="GHCM-605", hint=f"ghcm build PROGRAM {option} {value}")
@@ -210,7 +218,8 @@ def bundled(program: Path, folder: Path, engine: str | None = None, parallelism:
     from ghcm import driver
 
     with terminal.steps(len(driver.BUILD)) as step:
-        return driver.build(program, folder / f"{program.stem}.ghcm", step, engine=engine, parallelism=parallelism)
+        output = folder / f"{program.stem}.ghcm"
+        return driver.build(program, output, step, engine=engine, parallelism=parallelism, without=without or ())
 
 
 Textmate = Annotated[bool, typer.Option("--textmate", help="Print the TextMate grammar (JSON) and end.")]

@@ -26,6 +26,7 @@ from ghcm.cli.terminal import (
     Redis,
     Runnable,
     State,
+    Without,
     fetched,
 )
 from ghcm.errors import GhcmError
@@ -57,6 +58,7 @@ def run(  # noqa: PLR0913, PLR0917 - the options of a run, by name
     beside: Beside = False,
     engine: Engine = None,
     parallelism: Parallelism = None,
+    without: Without = None,
     state: State = None,
     json: Json = False,
 ) -> None:
@@ -88,7 +90,7 @@ def run(  # noqa: PLR0913, PLR0917 - the options of a run, by name
     # The processes start while the program is compiled: they need nothing of it yet.
     os.environ.setdefault("GHCM_ACCESS_TOKENS", str(settings.tokens_at(settings.state).absolute()))
     with private_daemon(own, settings.redis, settings.http.host, settings.http.port, claimed=lock) as daemon:
-        bundle = bundled(path, own.path, engine, parallelism)
+        bundle = bundled(path, own.path, engine, parallelism, without)
         report = Report(bundle, own, directory.absolute(), settings.sql, json=json)
         report.begin(daemon.status(), settings.standing)
         events = Events(daemon.control, _LOOK_SECONDS)

@@ -227,6 +227,11 @@ Parallelism = Annotated[
     ),
 ]
 
+Without = Annotated[
+    list[str] | None,
+    typer.Option("--without", metavar="PASS", help="Leave out a pass of the optimiser, by its name; may be repeated."),
+]
+
 Beside = Annotated[bool, typer.Option("--beside", help="Append to sinks even if another job appends to them.")]
 
 Directory = Annotated[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeGuard
 
 from ghcm.expr import Call, Expr, Get, Lambda, Var, bound_names, free_names, fresh, rebuild
 from ghcm.failing import can_fail
@@ -82,8 +83,11 @@ def _folded(draft: Draft, producer: Task, task: Task) -> Outcome | None:
     name = fresh("totals", free_names(function.body) | bound_names(function.body))
     element = draft.task(groups.inputs[0].producer).collection.pair[1]
 
+    def is_fold(part: Expr) -> TypeGuard[Call]:
+        return isinstance(part, Call) and part.function in _FOLDS and part.arguments == (values,)
+
     def collect(part: Expr) -> Expr:
-        if isinstance(part, Call) and part.function in _FOLDS and part.arguments == (values,):
+        if is_fold(part):
             found.setdefault(part, _aggregate(f"a{len(found)}", part, element))
         return part
 
@@ -91,11 +95,11 @@ def _folded(draft: Draft, producer: Task, task: Task) -> Outcome | None:
     if not found or values.name in bound_names(function.body):
         return None
     totals = Struct(tuple(Field(each.name, each.type) for each in found.values()))
-    single = len(found) == 1 and function.body in found
+    single = len(found) == 1 and is_fold(function.body)
     row = Var(name, next(iter(found.values())).type if single else totals)
 
     def change(part: Expr) -> Expr:
-        if part in found:
+        if is_fold(part):
             each = found[part]
             return row if single else Get(row, each.name, each.type)
         return part

@@ -58,8 +58,9 @@ def _filters(_draft: Draft, producer: Task, task: Task) -> Outcome | None:
     if is_large(first.body, second.body):
         return Declined(_TOO_LARGE)
     right = substitute(second, first.parameters[0])
-    both = tuple(dict.fromkeys((*conjuncts(first.body), *conjuncts(right))))  # what is asked twice is asked once
-    return Merged(Filter(Lambda(first.parameters, conjunction(both))))
+    both = list(conjuncts(first.body))
+    both += [each for each in conjuncts(right) if each not in both]  # what is asked twice is asked once
+    return Merged(Filter(Lambda(first.parameters, conjunction(tuple(both)))))
 
 
 def conjuncts(expr: Expr) -> tuple[Expr, ...]:

@@ -52,6 +52,8 @@ COMMANDS = {
     "explain wrong": ["explain", "wrong.istream"],
     "explain nothing": ["explain"],
     "explain svg of nothing": ["explain", "--svg", "x.svg"],
+    "explain a pass": ["explain", "visits.istream", "--pass", "compress-tasks", "--without", "required-columns"],
+    "explain no pass": ["explain", "visits.istream", "--until", "compress-task"],
     "explain operator": ["explain", "--operator", "filter"],
     "explain operator and aggregate": ["explain", "--operator", "count"],
     "explain operator json": ["explain", "--operator", "reply", "--json"],
@@ -155,10 +157,11 @@ def test_explain_shows_both_graphs_and_draws_them(folder: Path, tmp_path: Path) 
     picture = tmp_path / "graph.svg"
     done = ghcm("explain", "visits.istream", "--svg", picture, "--code", cwd=folder)
     assert done.returncode == 0, done.stderr
-    for heading in ("as written", "as optimised", "what the optimiser did", "operator calls", "native/watch.py"):
+    for heading in ("as written", "as optimised", "what compress-tasks did", "operator calls", "native/watch.py"):
         assert f"--- {heading} ---" in done.stdout
     root = ElementTree.parse(picture).getroot()
-    assert len([each for each in root if each.tag.endswith("}svg")]) == 2
+    before, after = [each for each in root if each.tag.endswith("}svg")]
+    assert float(after.attrib["x"]) == float(before.attrib["width"])
     document = json.loads(ghcm("explain", "visits.istream", "--json", cwd=folder).stdout)
     assert {each["name"] for each in document["units"]} == {"watch", "most_visited"}
     assert document["before"] != document["after"]
