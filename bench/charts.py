@@ -38,15 +38,18 @@ def measure(charts: int) -> list[Row]:
         bundle = build(PROGRAM, folder / "charts.ghcm")
         with private_daemon(StateDirectory(folder / "state"), "embedded", "127.0.0.1", 0) as daemon:
             url = str(daemon.status()["url"])
-            started = time.perf_counter()
             daemon.control.ask("submit", bundle=str(bundle), base=str(folder))
             get = _Getter(url)
             while get.rows() < _WINDOWS * _HOSTS:
                 time.sleep(0.1)  # nobody tells over HTTP that a sink has its rows
-            time.sleep(max(0.0, 5 - (time.perf_counter() - started)))  # the drawing process is made ready
+            get.page()
+            time.sleep(5)  # the drawing process is made ready
             first = get.chart(f"{_CHARTS['line']}&width=701")
             found = [_row(kind, query, get, charts) for kind, query in _CHARTS.items()]
-        return [Row("charts", "the first chart", f"{first * 1e3:.0f} ms", "aim 500 ms", "5 s after the start"), *found]
+        return [
+            Row("charts", "the first chart", f"{first * 1e3:.0f} ms", "aim 500 ms", "5 s after the page was opened"),
+            *found,
+        ]
 
 
 def _row(kind: str, query: str, get: _Getter, charts: int) -> Row:
@@ -89,6 +92,11 @@ class _Getter:
         response = self._connection.getresponse()
         response.read()
         return int(response.headers.get("X-Total-Count", "0"))
+
+    def page(self) -> None:
+        """Open the page on which people watch."""
+        self._connection.request("GET", "/programs/bench_charts/watch")
+        self._connection.getresponse().read()
 
     def chart(self, query: str) -> float:
         """The seconds that a chart takes."""

@@ -123,7 +123,6 @@ class Supervisor:
         self._tasks.append(asyncio.create_task(keep("the ear for the daemon", self._follow), name="daemon"))
         if self.beats:
             self._tasks.append(asyncio.create_task(answer_beats(), name="beats"))
-        self._renderer.open()
 
     async def close(self) -> None:
         """Give everything back."""
@@ -173,7 +172,7 @@ class Supervisor:
         shown = Shown(catalogue, self._connections, self._watches, self.state.dead)
         sink_routes.add(app, shown, self.settings.limits.rows)
         chart_routes.add(app, shown, self._renderer, self.settings.limits.rows)
-        pages.add(app, shown)
+        pages.add(app, shown, self._renderer.warm)
         self._identity.add(app)
         ask_at_each_route(app, self._audit, service.made_by)
         return app

@@ -3,6 +3,7 @@
 Annotations are evaluated (no `from __future__ import annotations`), as FastAPI asks for.
 """
 
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
@@ -34,8 +35,8 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def add(app: FastAPI, shown: Shown) -> None:
-    """Add the pages and their files."""
+def add(app: FastAPI, shown: Shown, looked: Callable[[], None]) -> None:
+    """Add the pages and their files; `looked` is told that somebody begins to watch."""
 
     @app.get(
         "/programs/{program}/watch",
@@ -47,6 +48,7 @@ def add(app: FastAPI, shown: Shown) -> None:
     @needs(Action.READ)
     async def watch(program: str, request: Request) -> Response:
         shown.program(program)
+        looked()
         return _file(request, _FOLDER / "watch.html")
 
     @app.get("/sign-in", include_in_schema=False)

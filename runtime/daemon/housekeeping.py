@@ -18,7 +18,6 @@ from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.jobs.store import Job, Store
 from ghcm.runtime.pubsub.envelope import now_us
 from ghcm.runtime.settings import Keep
-from ghcm.runtime.sinks import kept_letters
 
 log = logging.getLogger("ghcm.daemon")
 
@@ -72,12 +71,17 @@ class Housekeeping:
         """Remove the oldest dead letters of programs that run, while these write, and of those that may be resumed; all
         but what their snapshots name.
         """
+        tables = self._tables()
+        if not tables:
+            return
+        from ghcm.runtime.sinks import kept_letters  # with Polars: twice the memory of a daemon, and of its start
+
         jobs: dict[str, list[str]] = {}
         running: set[str] = set()
         for job in self.store.jobs.find():
             jobs.setdefault(job.program, []).append(job.id)
             running |= set() if job.over else {job.program}
-        for table in self._tables():
+        for table in tables:
             program = table.parent.name
             try:
                 before = time.time() - self.keep.letters

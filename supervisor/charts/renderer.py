@@ -26,9 +26,6 @@ _SECONDS = 10.0
 _KEPT = 128
 """Pictures that are kept for the next who asks for the same."""
 
-_REST = 2.0
-"""Seconds after the start before the process is made ready, so that it takes nothing from who is starting."""
-
 
 class ChartRenderer:
     """Draws charts. To be used in one event loop."""
@@ -40,9 +37,10 @@ class ChartRenderer:
         self._kept: OrderedDict[bytes, bytes] = OrderedDict()
         self._warming: asyncio.Task[None] | None = None
 
-    def open(self, rest: float = _REST) -> None:
-        """Make the process ready in a while, so that the first chart need not wait for it."""
-        self._warming = asyncio.create_task(self._warm(rest), name="charts")
+    def warm(self) -> None:
+        """Make the process ready, as somebody looks who will want charts; where nobody does there is none."""
+        if self._process is None and (self._warming is None or self._warming.done()):
+            self._warming = asyncio.create_task(self._warm(), name="charts")
 
     async def close(self) -> None:
         """End the process."""
@@ -109,8 +107,7 @@ class ChartRenderer:
         line = (sys.executable, "-m", "ghcm.supervisor.charts")
         return await asyncio.create_subprocess_exec(*line, stdin=PIPE, stdout=PIPE)
 
-    async def _warm(self, rest: float) -> None:
-        await asyncio.sleep(rest)
+    async def _warm(self) -> None:
         async with self._drawing:
             self._process = self._process or await self._begin()
 
