@@ -22,7 +22,8 @@ Made by `tests/conformance/foreign` (`pytest tests/conformance/foreign --accept`
 Inputs and results that other projects publish, and programs of ours that have to give the same. The programs stand in
 `tests/conformance/foreign/<set>/<case>.istream`, each with what it asks in its first lines; the data does not belong to
 this repository. Each runs on the reference, on the native engine in its row form and in its columnar form, as a stream
-unit over the same files, and on Spark; all rows are compared, and how many dead letters there are. Where ours gives
+unit over the same files, and on Spark: those that meet together all that the programs do whenever the tests run, all in
+longer campaigns. All rows are compared, and how many dead letters there are. Where ours gives
 other rows than the source, the tests name each of them. A program that is refused has the message beside it.
 """
 

@@ -9,10 +9,12 @@ from pyspark.sql import SparkSession
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.contract import Form
+from tests.campaigns import times
 from tests.conformance.foreign.cases import CaseSet
 from tests.conformance.foreign.catalogue import SETS, table
 from tests.conformance.foreign.rows import differences
 from tests.conformance.foreign.running import compiled, differs_natively, differs_on_spark, differs_on_the_reference
+from tests.conformance.foreign.telling import chosen, met_by_each
 from tests.conftest import ROOT, Golden
 
 CASES = [pytest.param(each, name, id=f"{each.name}/{name}") for each in SETS for name in each.run]
@@ -20,6 +22,7 @@ REFUSED = [pytest.param(each, name, id=f"{each.name}/{name}") for each in SETS f
 BATCHES = [
     pytest.param(each, name, id=f"{each.name}/{name}") for each in SETS for name in each.run if name not in each.late
 ]
+ON_SPARK = [each for each in BATCHES if times(1) > 1 or each.id in chosen()]
 FORMS: tuple[Form, ...] = ("rows", "columns")
 
 
@@ -42,11 +45,17 @@ def test_the_native_engine_gives_what_is_expected(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("operators_apart")
-@pytest.mark.parametrize(("cases", "name"), BATCHES)
+@pytest.mark.parametrize(("cases", "name"), ON_SPARK)
 def test_spark_gives_what_is_expected(
     cases: CaseSet, name: str, shared: Path, tmp_path: Path, spark: SparkSession
 ) -> None:
     assert differs_on_spark(spark, cases.program(name), cases.case(shared, name), tmp_path) == []
+
+
+def test_the_cases_that_run_on_spark_meet_all_that_the_others_do() -> None:
+    met = met_by_each()
+    missing = frozenset[str]().union(*met.values()) - frozenset[str]().union(*(met[each] for each in chosen()))
+    assert not missing, "python -m tests.conformance.foreign.telling chooses them anew"
 
 
 @pytest.mark.parametrize(("cases", "name"), REFUSED)
