@@ -11,6 +11,7 @@ from bench.compiling import written
 from ghcm import driver
 
 SMALL, LARGE = 200, 800
+VERY_LONG = 2_000
 
 
 def one_long_unit(lines: int) -> str:
@@ -21,6 +22,15 @@ def one_long_unit(lines: int) -> str:
         "program long\nrecord Event { size: int }\n"
         f'stream watch {{\n  x0 = files("in.jsonl", format = json).as(Event)\n{steps}\n'
         f'  x{lines}.to(kept)\n}}\nsink kept = parquet("kept", mode = append)\n'
+    )
+
+
+def filters_in_a_row(lines: int) -> str:
+    steps = "\n".join(f"  x{n + 1} = x{n}.filter(e => e.size > {n})" for n in range(lines))
+    return (
+        "program long\nrecord Event { size: int }\n"
+        f'stream watch {{\n  x0 = files("in.jsonl", format = json).as(Event)\n{steps}\n  x{lines}.to(kept)\n}}\n'
+        'sink kept = parquet("kept", mode = append)\n'
     )
 
 
@@ -50,7 +60,9 @@ def calls(run: Callable[[], object]) -> int:
     return count
 
 
-@pytest.mark.parametrize("program", [written, one_long_unit, many_records], ids=lambda each: each.__name__)
+@pytest.mark.parametrize(
+    "program", [written, one_long_unit, filters_in_a_row, many_records], ids=lambda each: each.__name__
+)
 def test_work_grows_no_faster_than_the_program(tmp_path: Path, program: Callable[[int], str]) -> None:
     path = tmp_path / "large.istream"
     counts: dict[int, int] = {}
@@ -58,3 +70,10 @@ def test_work_grows_no_faster_than_the_program(tmp_path: Path, program: Callable
         path.write_text(program(lines))
         counts[lines] = calls(lambda: driver.compile(path))
     assert counts[LARGE] < counts[SMALL] * LARGE / SMALL * 1.25, counts
+
+
+def test_two_thousand_filters_in_a_row_are_compiled_into_one_task(tmp_path: Path) -> None:
+    path = tmp_path / "long.istream"
+    path.write_text(filters_in_a_row(VERY_LONG))
+    compiled = driver.compile(path)
+    assert [(each.calls_before, each.calls_after) for each in compiled.optimised.summaries] == [(VERY_LONG + 3, 3)]
