@@ -151,8 +151,16 @@ def _hashed(value: str, type_: Type) -> str:
 
 
 def wide_sum(value: str) -> str:
-    """A sum without a bound; it is checked when it is emitted."""
-    return f"cast(sum(cast({value} AS decimal(19, 0))) AS {WIDE})"
+    """A sum without a bound, which is checked when it is emitted. The parts of the numbers are summed in 64 bits each,
+    which takes half as long as a sum of decimals, and is exact for up to four trillion numbers.
+    """
+    number = f"bigint({value})"
+    high, middle, low = f"shiftright({number}, 42)", f"shiftright({number}, 21) & 2097151L", f"{number} & 2097151L"
+    return f"cast({_times(high, 2**42)} + {_times(middle, 2**21)} + sum({low}) AS {WIDE})"
+
+
+def _times(part: str, weight: int) -> str:
+    return f"cast(sum({part}) AS {WIDE}) * {weight}BD"
 
 
 PART = "100000000000000000000BD"
