@@ -7,8 +7,6 @@ networks and days of its own.
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 import tempfile
 import time
@@ -19,6 +17,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from bench.table import Row
+from bench.turns import Contestant, answer, beside, in_turn
 from examples.traffic.cptc import alerts, write_alerts
 from ghcm.tables.delta import DeltaTable
 
@@ -30,9 +29,11 @@ __all__ = ["measure", "repeated"]
 PROGRAM = Path(__file__).parents[1] / "examples" / "traffic" / "traffic.istream"
 ALERTS = 512_240
 NAMES = {
-    "native": "GHCM, native engine",
     "ghcm": "GHCM on Spark",
-    "spark": "PySpark by hand",
+    "native": "GHCM, native engine",
+    "checkpoints": "PySpark by hand, checkpoints",
+    "caches": "PySpark by hand, caches",
+    "whole": "PySpark by hand, a loop over all",
     "polars": "Polars by hand",
 }
 
@@ -41,22 +42,14 @@ def measure(source: Path, runs: int) -> list[Row]:
     """`source`: the folder of `alerts_compact.csv.gz`."""
     with tempfile.TemporaryDirectory() as folder:
         write_alerts(repeated(alerts(source), ALERTS), Path(folder) / "alerts")
-        results = {name: contestant(name, Path(folder), runs) for name in NAMES}
+        results = in_turn([Contestant(name, _command(name, Path(folder), runs)) for name in NAMES], runs)
         chains = {name: left_by(Path(folder) / name) for name in NAMES}
     for name, rows in chains.items():
         if not rows.equals(chains["ghcm"]):
             raise SystemExit(f"{NAMES[name]} has other chains than {NAMES['ghcm']}")
-    own = min(results["ghcm"])
-    return [
-        Row(
-            "scenarios",
-            NAMES[name],
-            f"{min(seconds):.1f} s",
-            f"{min(seconds) / own:.2f} x its time",
-            f"{ALERTS:,} alerts, {chains[name].height:,} chains, warm, best of {runs}",
-        )
-        for name, seconds in results.items()
-    ]
+    how = f"{ALERTS:,} alerts, {chains['ghcm'].height:,} chains, warm, median of {runs} in turn"
+    by_hand = ["checkpoints", "caches", "whole"]
+    return beside("scenarios", NAMES, results, by_hand, how)
 
 
 def repeated(rows: pl.DataFrame, count: int) -> pl.DataFrame:
@@ -79,15 +72,12 @@ def left_by(folder: Path) -> pl.DataFrame:
     return pl.read_parquet([table / file.name for file in DeltaTable(table).live()]).sort("id")
 
 
-def contestant(name: str, folder: Path, runs: int) -> list[float]:
-    """The seconds of each run but the first, all in one process of its own."""
+def _command(name: str, folder: Path, runs: int) -> list[str]:
+    """What begins a contestant, in a folder of its own with the alerts."""
     place = folder / name / "out"
     place.mkdir(parents=True)
     (place / "alerts").symlink_to(folder / "alerts")
-    command = [sys.executable, "-m", "bench.scenarios", name, str(folder / name), str(runs + 1)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    seconds: list[float] = json.loads(done.stdout.splitlines()[-1])
-    return seconds[1:]
+    return [sys.executable, "-m", "bench.scenarios", name, str(folder / name)]
 
 
 def _ghcm(folder: Path) -> Callable[[], None]:
@@ -120,13 +110,13 @@ def _native(folder: Path) -> Callable[[], None]:
     return run
 
 
-def _spark(folder: Path) -> Callable[[], None]:
+def _spark(folder: Path, way: str) -> Callable[[], None]:
     from bench.scenarios_in_spark import rebuild
 
     spark = _session(folder)
     spark.conf.set("spark.sql.session.timeZone", "UTC")
     spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
-    return lambda: rebuild(spark, folder)
+    return lambda: rebuild(spark, folder, way)
 
 
 def _polars(folder: Path) -> Callable[[], None]:
@@ -144,11 +134,6 @@ def _session(folder: Path) -> SparkSession:
 
 
 if __name__ == "__main__":
-    name, folder, runs = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
-    run = {"native": _native, "ghcm": _ghcm, "spark": _spark, "polars": _polars}[name](folder)
-    seconds: list[float] = []
-    for _ in range(runs):
-        start = time.perf_counter()
-        run()
-        seconds.append(time.perf_counter() - start)
-    print(json.dumps(seconds))
+    name, folder = sys.argv[1], Path(sys.argv[2])
+    own = {"ghcm": _ghcm, "native": _native, "polars": _polars}
+    answer(own[name](folder) if name in own else _spark(folder, name))

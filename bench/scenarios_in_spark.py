@@ -1,22 +1,25 @@
-"""Attack chains as one writes them by hand with PySpark: the definition of `examples/traffic`, and its words."""
+"""Attack chains as one writes them by hand with PySpark: the definition of `examples/traffic`, and its words. Three
+programs, which differ in how they make chains of one step more.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-__all__ = ["rebuild"]
+__all__ = ["WAYS", "rebuild"]
 
 KEY = ["attacker", "victim", "signature", "at"]
 RANK = "struct(score, begun, id)"
 
 
-def rebuild(spark: SparkSession, folder: Path) -> None:
+def rebuild(spark: SparkSession, folder: Path, way: str) -> None:
     """From `folder/out/alerts` to `folder/out/chains` and `folder/out/steps`."""
     found = steps_of(spark.read.parquet(f"{folder}/out/alerts")).cache()
-    chains = merged(grown(found, 8)).cache()
+    chains = merged(WAYS[way](found, 8)).cache()
     told = chains.selectExpr(
         "id", "hosts[0] AS attacker", "begun AS begin", "until AS end", "length", "worst AS severity", "score", "alike",
         "concat(hosts, array(victim)) AS hosts", "steps",
@@ -26,8 +29,7 @@ def rebuild(spark: SparkSession, folder: Path) -> None:
     told.write.mode("overwrite").parquet(f"{folder}/out/chains")
     steps = chains.selectExpr("id AS chain", "posexplode(steps) AS (place, step)")
     steps.selectExpr("chain", "place + 1L AS position", "step.*").write.mode("overwrite").parquet(f"{folder}/out/steps")
-    found.unpersist()
-    chains.unpersist()
+    spark.catalog.clearCache()
 
 
 def steps_of(alerts: DataFrame) -> DataFrame:
@@ -52,37 +54,93 @@ def steps_of(alerts: DataFrame) -> DataFrame:
     )
 
 
-STEP = "'at', at, 'until', until, 'attacker', attacker, 'victim', victim, 'signature', signature, 'category', category"
-STEP += ", 'severity', severity, 'count', count"
+STEP = (
+    "'at', at, 'until', until, 'attacker', attacker, 'victim', victim, 'signature', signature, 'category', category, "
+    "'severity', severity, 'count', count"
+)
 ENDS = [*KEY, "until", "open"]
 
 
-def grown(found: DataFrame, depth: int) -> DataFrame:
-    """The best chains of one step, of two, of three, ..., by the step that they end in."""
+def openings(found: DataFrame) -> DataFrame:
+    """The chains of one step."""
     first, later = found.alias("first"), found.alias("later")
     turned = "first.attacker = later.victim AND first.victim = later.attacker"
     opening = later.join(first, F.expr(f"{turned} AND later.at > first.at AND later.at <= first.open"), "left_anti")
     opens, nothing = digest_of("''"), "CAST(NULL AS INTERVAL DAY TO SECOND)"
-    level = opening.selectExpr(
+    return opening.selectExpr(
         *ENDS, f"{opens} AS id", "'' AS before", "1L AS length", "weight AS score", "severity AS worst",
         "at AS begun", "array(attacker) AS hosts", "false AS returns",
         f"array(named_struct({STEP}, 'after', {nothing}, 'returns', false)) AS steps",
-    ).localCheckpoint()  # fmt: skip
-    levels, names = [level], level.columns
-    while len(levels) < depth and not level.isEmpty():
-        before = level.where("NOT returns").selectExpr(*(f"{name} AS p_{name}" for name in names))
-        both = before.join(found, F.expr("p_victim = attacker AND at > p_at AND at <= p_open"))
-        shared = "array_contains(p_hosts, victim)"
-        after = both.selectExpr(
-            *ENDS, f"{digest_of('p_id')} AS id", "p_id AS before",
-            "p_length + 1 AS length", "p_score + weight AS score",
-            "least(p_worst, severity) AS worst", "p_begun AS begun", "concat(p_hosts, array(attacker)) AS hosts",
-            f"{shared} AS returns",
-            f"concat(p_steps, array(named_struct({STEP}, 'after', at - p_at, 'returns', {shared}))) AS steps",
-        )  # fmt: skip
-        best = after.groupBy(*KEY, "returns").agg(F.expr(f"max_by(struct(*), {RANK})").alias("best"))
-        level = best.select("best.*").localCheckpoint()
-        levels.append(level)
+    )  # fmt: skip
+
+
+FOLLOWS = "p_victim = attacker AND at > p_at AND at <= p_open"
+
+
+def longer(level: DataFrame, found: DataFrame) -> DataFrame:
+    """Chains of one step more, of each that did not turn back."""
+    before = level.where("NOT returns").selectExpr(*(f"{name} AS p_{name}" for name in level.columns))
+    shared = "array_contains(p_hosts, victim)"
+    return before.join(found, F.expr(FOLLOWS)).selectExpr(
+        *ENDS, f"{digest_of('p_id')} AS id", "p_id AS before",
+        "p_length + 1 AS length", "p_score + weight AS score",
+        "least(p_worst, severity) AS worst", "p_begun AS begun", "concat(p_hosts, array(attacker)) AS hosts",
+        f"{shared} AS returns",
+        f"concat(p_steps, array(named_struct({STEP}, 'after', at - p_at, 'returns', {shared}))) AS steps",
+    )  # fmt: skip
+
+
+def best_of(chains: DataFrame) -> DataFrame:
+    """Of the chains that end in one step, and turn back there or not, the best."""
+    return chains.groupBy(*KEY, "returns").agg(F.expr(f"max_by(struct(*), {RANK})").alias("best")).select("best.*")
+
+
+def ranked(chains: DataFrame) -> DataFrame:
+    """The same by the rank of each."""
+    by = Window.partitionBy(*KEY, "returns").orderBy(F.desc("score"), F.desc("begun"), F.desc("id"))
+    return chains.withColumn("rank", F.row_number().over(by)).where("rank = 1").drop("rank")
+
+
+def by_checkpoints(found: DataFrame, depth: int) -> DataFrame:
+    """The best chains of one step, of two, of three, ..., each cut from its plan."""
+    levels = [openings(found).localCheckpoint()]
+    while len(levels) < depth and not levels[-1].isEmpty():
+        levels.append(best_of(longer(levels[-1], found)).localCheckpoint())
+    return united(levels)
+
+
+def by_caches(found: DataFrame, depth: int) -> DataFrame:
+    """The same, each cached, and chosen by rank."""
+    levels = [openings(found).cache()]
+    while len(levels) < depth and levels[-1].count():
+        levels.append(ranked(longer(levels[-1], found)).cache())
+    return united(levels)
+
+
+def by_whole_state(found: DataFrame, depth: int) -> DataFrame:
+    """As one writes a loop over everything: all chains so far, with a mark on those that are new."""
+    state = openings(found).withColumn("fresh", F.lit(True)).localCheckpoint()
+    for _ in range(depth - 1):
+        fresh = state.where("fresh").drop("fresh")
+        known = state.withColumn("fresh", F.lit(False))
+        new = best_of(longer(fresh, found)).withColumn("fresh", F.lit(True))
+        after = known.unionByName(new).localCheckpoint()
+        ended, state = after.count() == state.count(), after
+        if ended:
+            break
+    return state.drop("fresh")
+
+
+WAYS: dict[str, Callable[[DataFrame, int], DataFrame]] = {
+    "checkpoints": by_checkpoints,
+    "caches": by_caches,
+    "whole": by_whole_state,
+}
+"""The three programs."""
+
+
+def united(levels: list[DataFrame]) -> DataFrame:
+    """Several data frames as one."""
     everything = levels[0]
     for each in levels[1:]:
         everything = everything.unionByName(each)
