@@ -48,9 +48,10 @@ class Made(NamedTuple):
     number: int
 
     def give_back(self) -> None:
-        """Let Spark drop them."""
+        """Let Spark drop them, which it warns of where they are asked themselves: nobody reads them any more."""
         java: Any = self.rows._jdf  # pyright: ignore[reportPrivateUsage]  (there is no public way)
-        java.queryExecution().analyzed().rdd().unpersist(False)
+        context: Any = self.rows.sparkSession.sparkContext._jsc  # pyright: ignore[reportPrivateUsage]
+        context.sc().unpersistRDD(java.queryExecution().analyzed().rdd().id(), False)
 
 
 class State(NamedTuple):
