@@ -87,6 +87,8 @@ class UnitRun:
 
     def _loaded(self, snapshot: Snapshot) -> None:
         """`snapshot`: the last one, with number 0 where there is none."""
+        if self.state is not State.STARTING:  # it was stopped meanwhile, and nobody would close what is made now
+            return
         self._restored, idleness = snapshot, Idleness(self.unit)
         version, ready, begun = self.snapshots.version, self._ready, self._goes_on_from
         try:
