@@ -15,10 +15,12 @@ from bench import (
     compiling,
     editing,
     endurance,
+    expansion,
     live,
     live_calls,
     scenarios,
     startup,
+    state,
     topics,
     words,
 )
@@ -42,6 +44,8 @@ def main() -> None:
         "scenarios",
         "topics",
         "chains",
+        "expansion",
+        "state",
     ]
     by_name_alone = ["endurance"]
     arguments.add_argument(
@@ -72,6 +76,8 @@ def main() -> None:
         "scenarios": lambda: scenarios.measure(options.alerts, options.runs),
         "topics": lambda: topics.measure(options.runs),
         "chains": lambda: chains.measure(options.runs),
+        "expansion": lambda: expansion.measure(options.runs),
+        "state": state.measure,
         "endurance": lambda: endurance.measure(options.calls),
     }
     show(row for name in options.only or names for row in benchmarks[name]())

@@ -21,7 +21,7 @@ state by key: in one slot it costs more to deal its records out than a second in
 from collections.abc import Iterator
 
 from ghcm.optimizer.compression import FUSED
-from ghcm.optimizer.passes import Fact, Pass, Remarks
+from ghcm.optimizer.passes import Fact, Pass, Remarks, is_entry
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.instances import in_instances, obstacle
 from ghcm.spg.ops import Fused, PythonBatch, RowOp, Union
@@ -34,7 +34,7 @@ _LAW = "sources split, keyed state hashes"
 
 
 def _expand(unit: Unit, remarks: Remarks) -> Unit:
-    if unit.kind != "stream" or unit.responsive:
+    if unit.kind != "stream" or unit.responsive or any(map(is_entry, unit.tasks)):  # an iteration is one instance
         return unit
     asked = unit.parallelism
     planned = {task.id: _planned(unit, task) for task in unit.tasks}

@@ -158,6 +158,21 @@ class Table(Protocol):
         ...
 
 
+Upkeep: TypeAlias = Callable[[], Callable[[], None]]
+"""Work that looks at nothing that changes, and gives what puts its result in place."""
+
+
+@runtime_checkable
+class Keeper(Protocol):
+    """What an operator also offers that has work for others beside its own."""
+
+    def upkeep(self) -> Upkeep | None:
+        """What should be done now with what it keeps, on any thread; what that gives is to be called between two calls
+        of the operator. None where nothing is to be done, or the last was not put in place yet.
+        """
+        ...
+
+
 @runtime_checkable
 class TableReader(Protocol):
     """What an operator also offers that reads the table before it, where it stands, and not what that gives on."""

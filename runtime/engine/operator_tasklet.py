@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from functools import partial
 from threading import Event
 
-from ghcm.runtime.contract import INFINITY, NEVER, Clock, Gate, Idler, Operator, Outbox, Publication, WallClock
+from ghcm.runtime.contract import INFINITY, NEVER, Clock, Gate, Idler, Keeper, Operator, Outbox, Publication, WallClock
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.dead_letter import DeadLetter
 from ghcm.runtime.engine.edge import Barrier, End, Item, Partitions, Watermark
@@ -116,6 +116,7 @@ class OperatorTasklet(UnitTasklet):
         self._done_before = done_before
         self._computes = computes
         self._beside: _Beside | None = None
+        self._keeper = operator if isinstance(operator, Keeper) and not computes else None
         self._idler = operator if isinstance(operator, Idler) else None
         self._follower = follower if self._idler is not None else None
         if self._follower is not None:
@@ -216,7 +217,24 @@ class OperatorTasklet(UnitTasklet):
         started = time.perf_counter()
         taken = self.outbox.give(lambda: self.operator.process(ordinal, batch, self.outbox))
         self.size.took(len(batch), time.perf_counter() - started, self._host.scheduler.step_s)
+        self._keep_up()
         return taken
+
+    def _keep_up(self) -> None:
+        """Have a compute thread do what the operator has for others."""
+        work = self._keeper.upkeep() if self._keeper is not None else None
+        if work is not None:
+            self._host.scheduler.beside(work, self._put_in_place)
+
+    def _put_in_place(self, made: Future[Callable[[], None]]) -> None:
+        if self._done:
+            return
+        try:
+            made.result()()
+        except Exception as error:
+            self.fail(error)
+        else:
+            self._keep_up()
 
     def rest(self) -> None:
         """Wait until no compute thread works on the operator: somebody is to look at what it keeps."""

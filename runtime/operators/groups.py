@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import polars as pl
 
-from ghcm.runtime.contract import INFINITY, NEVER, Context, Outbox
+from ghcm.runtime.contract import INFINITY, NEVER, Context, Outbox, Upkeep
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row, in_columns
 from ghcm.runtime.data.keys import identity_of, value_of
@@ -323,6 +323,9 @@ class GroupOperator(TaskOperator):
                     continue
                 found.append((self._key_of(identity), value))
         return found
+
+    def upkeep(self) -> Upkeep | None:
+        return self._state.upkeep()
 
     def save(self) -> Mapping[int, bytes]:
         return self._state.save()

@@ -11,13 +11,13 @@ from typing import TypeAlias, cast
 
 import polars as pl
 
-from ghcm.runtime.contract import INFINITY, NEVER, Context
+from ghcm.runtime.contract import INFINITY, NEVER, Context, Upkeep
 from ghcm.runtime.data.columns import in_columns, series, values
 from ghcm.runtime.data.key_groups import grouping, groups_of
 from ghcm.runtime.data.keys import identity_of, value_of
 from ghcm.runtime.native.code import GroupCode
 from ghcm.runtime.state.packing import key_groups, unpack
-from ghcm.runtime.state.runs import GroupsOf, Run, RunState, runs_of
+from ghcm.runtime.state.runs import GroupsOf, Run, RunState, bounds_of, runs_of
 from ghcm.spg.graph import Task
 from ghcm.types import Collection, Null, Shape, Type
 
@@ -52,18 +52,27 @@ UNWINDOWED: WindowTimes = (NEVER, INFINITY)
 
 _FRAMES, _SMALL = 64, 8
 """So many frames may wait unmerged; then those with less than an eighth of all rows are merged."""
+_BEHIND = 4
+"""So many times as many rows as else wait unmerged where others merge them."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Part:
     """Groups, and the ends of the windows of theirs that close first and last (0 without windows). `run`: as which a
-    snapshot has them.
+    snapshot has them. `bounds`: where each key group begins and the last one ends, if they lie in their order.
     """
 
     frame: pl.DataFrame
     first: int
     last: int
     run: Run | None = None
+    bounds: Sequence[int] = ()
+
+    def bucket(self, group: int) -> pl.DataFrame:
+        """The rows in which a key of this group may be."""
+        if not self.bounds:
+            return self.frame
+        return self.frame.slice(self.bounds[group], self.bounds[group + 1] - self.bounds[group])
 
 
 class GroupFrames:
@@ -81,6 +90,7 @@ class GroupFrames:
         self._most = _FRAMES
         self._slid: pl.DataFrame | None = None
         """What went on to the next sliding window: all that is new is merged before it joins it."""
+        self._kept_up = self._merging = False
 
     def __len__(self) -> int:
         return self._rows
@@ -101,24 +111,62 @@ class GroupFrames:
             large = [each for each in self._parts if each.frame.height * _SMALL >= self._rows]
             self._keep([*large, *map(_part, self.merge([each.frame for each in small]))])
             self._most = _FRAMES + len(self._parts)
-        if self._rows > self._limit:
+        if self._rows > self._limit * (_BEHIND if self._kept_up else 1):
             self._limit = self._unmerged + 2 * sum(each.height for each in self.whole())
+
+    def upkeep(self, groups: GroupsOf) -> Upkeep | None:
+        """Merge what has come with those of the older frames that are not much larger, and lay it down in the order of
+        the key groups, so that each row is merged a few times in all and a key is found in its group.
+        """
+        self._kept_up = True
+        chosen = [] if self._merging else self._to_merge()
+        if not chosen:
+            return None
+        self._merging = True
+        frames = [part.frame for part in chosen]
+
+        def work() -> Callable[[], None]:
+            made = [_arranged(frame, groups) for frame in self.merge(frames)]
+            return lambda: self._replace(frames, made)
+
+        return work
+
+    def _to_merge(self) -> list[_Part]:
+        chosen = [part for part in self._parts if not part.bounds]
+        rows = sum(part.frame.height for part in chosen)
+        if rows <= self._unmerged:
+            return []
+        for part in sorted((part for part in self._parts if part.bounds), key=lambda part: part.frame.height):
+            if part.frame.height > 2 * rows:
+                break
+            chosen.append(part)
+            rows += part.frame.height
+        return chosen
+
+    def _replace(self, frames: Sequence[pl.DataFrame], made: list[_Part]) -> None:
+        """Put what was merged in the place of these frames, if they are still there."""
+        self._merging = False
+        old = {id(frame) for frame in frames}
+        rest = [part for part in self._parts if id(part.frame) not in old]
+        if len(self._parts) - len(rest) == len(frames):
+            self._keep([*made, *rest])
+            self._limit = self._unmerged + 2 * self._rows
 
     def save(self, groups: GroupsOf) -> list[Run]:
         """All groups as runs: those of the last time that are still there, and one of what has come since."""
-        fresh = [part.frame for part in self._parts if part.run is None and part.frame is not self._slid]
-        if len(fresh) > 1:
-            kept = [part for part in self._parts if part.run is not None or part.frame is self._slid]
-            self._keep([*kept, _part(pl.concat(fresh))])
+        fresh = [part for part in self._parts if not (part.run or part.bounds or part.frame is self._slid)]
+        if len(fresh) > 1 and not self._merging:  # what is being merged has to be found again
+            kept = [part for part in self._parts if part not in fresh]
+            self._keep([*kept, _part(pl.concat([part.frame for part in fresh]))])
             self._repeats = True
         self._parts = [part if part.run else replace(part, run=Run(part.frame, groups)) for part in self._parts]
         return [part.run for part in self._parts if part.run is not None]
 
-    def restore(self, run: Run) -> None:
-        """Take the groups of a run that `save` gave before."""
+    def restore(self, run: Run, bounds: Sequence[int]) -> None:
+        """Take the groups of a run that `save` gave before, in the order of their key groups if these have bounds."""
         self._repeats = True
         if run.frame.height:
-            self._keep([*self._parts, replace(_part(run.frame), run=run)])
+            self._keep([*self._parts, replace(_part(run.frame), run=run, bounds=bounds)])
             self._limit = self._unmerged + 2 * self._rows
 
     def take(self, until: int) -> list[pl.DataFrame]:
@@ -183,9 +231,13 @@ class GroupFrames:
 
     def of(self, keys: pl.DataFrame) -> list[pl.DataFrame]:
         """The groups of these keys (the column `key`; without a column: all), merged where that can be; they stay."""
-        if not keys.width:
-            return self.whole()
-        held = self.held()
+        return self._of(keys, self.held()) if keys.width else self.whole()
+
+    def one(self, key: pl.DataFrame, group: int) -> list[pl.DataFrame]:
+        """As `of`, for a single key of this key group."""
+        return self._of(key, [part.bucket(group) for part in self._parts])
+
+    def _of(self, keys: pl.DataFrame, held: list[pl.DataFrame]) -> list[pl.DataFrame]:
         if not held:
             return []
         found = pl.concat(held).join(keys, on="key", how="semi", nulls_equal=True)  # far cheaper than one by one
@@ -209,6 +261,12 @@ class GroupFrames:
 def by_window(frame: pl.DataFrame) -> Iterator[tuple[WindowTimes, pl.DataFrame]]:
     """The groups of each window."""
     yield from frame.partition_by("start", "end", as_dict=True).items()
+
+
+def _arranged(frame: pl.DataFrame, groups: GroupsOf) -> _Part:
+    """Groups without windows in the order of their key groups."""
+    ordered = frame.with_columns(groups(frame).cast(pl.UInt8).alias("@group")).sort("@group")
+    return _Part(ordered.drop("@group"), 0, 0, bounds=bounds_of(ordered["@group"]))
 
 
 def _part(frame: pl.DataFrame) -> _Part:
@@ -319,7 +377,14 @@ class GroupState:
         if key is None or self._layout.key is None:
             return [keyed | self.both(self.together(self.frames.whole()), keyed)]
         kept = {key: keyed[key]} if key in keyed else {}
-        return [kept | self.both(self.together(self.frames.of(self._named([key]))), kept)]
+        group = grouping(self._layout.key_type, self._context.groups)(key)
+        return [kept | self.both(self.together(self.frames.one(self._named([key]), group)), kept)]
+
+    def upkeep(self) -> Upkeep | None:
+        """As `Keeper.upkeep`; windows close soon, and nobody looks for a key in them."""
+        if self.frames is None or self._layout.key is None or self._layout.window is not None:
+            return None
+        return self.frames.upkeep(self._groups_of)
 
     def save(self) -> Mapping[int, bytes]:
         """All groups, as `Operator.save`: single states as they are, and runs of frames."""
@@ -344,4 +409,5 @@ class GroupState:
                 self.of(window)[self.identity(key) if self.identity is not None else key] = kept
         for run in runs_of(state):
             assert self.frames is not None, "what has made frames takes them back"
-            self.frames.restore(run.put_back(self._groups_of))
+            keyed = self._layout.key is not None and self._layout.window is None
+            self.frames.restore(run.put_back(self._groups_of), run.bounds() if keyed else ())

@@ -13,6 +13,8 @@ from typing import TypeAlias
 
 import polars as pl
 
+from ghcm.runtime.data.key_groups import GROUPS
+
 _GROUP = "@group"
 
 GroupsOf: TypeAlias = Callable[[pl.DataFrame], pl.Series]
@@ -44,9 +46,19 @@ class Run:
         mine = groups.is_in([group for group in groups.unique().to_list() if owns(group)])
         return self if mine.all() else Run(self.frame.filter(mine), self._groups)
 
+    def bounds(self) -> Sequence[int]:
+        """Where each key group of an unpacked run begins, and the last one ends."""
+        return bounds_of(self.frame[_GROUP]) if _GROUP in self.frame.columns else ()
+
     def put_back(self, groups: GroupsOf) -> Run:
         """An unpacked run as it was before."""
         return Run(self.frame.drop(_GROUP, strict=False), groups, self.name)
+
+
+def bounds_of(groups: pl.Series) -> Sequence[int]:
+    """Where each key group begins in a column that is in their order, and the last one ends."""
+    begins = groups.search_sorted(pl.Series(range(GROUPS), dtype=pl.UInt8)).to_list()
+    return (*begins, len(groups))
 
 
 class RunState(Mapping[int, bytes]):

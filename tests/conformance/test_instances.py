@@ -21,8 +21,8 @@ from ghcm.spg.reference import run
 from ghcm.spg.text import print_program
 from ghcm.spg.verify import verify
 from ghcm.types import Struct
+from ghcm.verification.compare import differences
 from tests.campaigns import times
-from tests.conformance.compare import differences
 from tests.conformance.live_runs import Compiled
 from tests.laws.spgs import programs
 from tests.redis_server import connected

@@ -23,6 +23,7 @@ from ghcm.runtime.contract import (
     Context,
     Form,
     Gate,
+    Keeper,
     Operator,
     Outbox,
     Publication,
@@ -125,8 +126,10 @@ def drive(
 
     for ordinal in range(len(inputs)):
         end(ordinal)
+    put_in_place: Callable[[], None] | None = None
     for ordinal, item in _in_turns(inputs):
         left[ordinal] -= 1
+        work = operator.upkeep() if isinstance(operator, Keeper) else None
         if isinstance(item, Batch):
             box.all(partial(operator.process, ordinal, item))
             if isinstance(operator, Clock):
@@ -140,7 +143,11 @@ def drive(
                 box.all(partial(operator.advance, watermark))
                 box.items.append(watermark)
         end(ordinal)
+        if put_in_place is not None:  # of what it kept before it took the item
+            put_in_place()
+        put_in_place = None if work is None else work()
         if restores:
+            put_in_place = None
             renew()
     box.all(partial(operator.advance, INFINITY))
     box.all(operator.finish)
