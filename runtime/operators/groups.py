@@ -21,7 +21,8 @@ from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.operators.event_time import is_closed, lateness_of
 from ghcm.runtime.operators.fallible_reducers import fallible, has_lambda
 from ghcm.runtime.operators.task_operator import TaskOperator
-from ghcm.runtime.state.group_state import UNWINDOWED, GroupState, WindowTimes, by_window, layout_of
+from ghcm.runtime.state.group_frames import WindowTimes, by_window
+from ghcm.runtime.state.group_state import UNWINDOWED, GroupState, layout_of
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Count, ReduceByKey
 from ghcm.types import Shape, Struct
