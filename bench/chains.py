@@ -165,7 +165,7 @@ def _on_spark(folder: Path, runs: int) -> dict[str, list[float]]:
     from ghcm.runtime.settings import Settings
     from ghcm.runtime.spark.session import Session
 
-    unit: Any = Bundle.open(driver.build(PROGRAM, folder / "chains.ghcm")).unit_module("chain")
+    unit: Any = Bundle.open(driver.build(PROGRAM, folder / "chains.ghcm")).unit_module("chain", "spark")
     spark = Session(Settings().spark, 2, folder).get()
 
     def ours() -> None:

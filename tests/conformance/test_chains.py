@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections import Counter
 from importlib import import_module
@@ -50,9 +51,10 @@ def test_spark_makes_the_rows_of_a_chain_and_its_dead_letters_in_one_pass(spark:
         spark.conf.set(name, value)
     job: Any = library.Job(spark, "u", str(tmp_path), {"call": uuid.uuid4().hex, "base": str(tmp_path)})
     rows = module.pairs_key_by(job, module.readings(job))
-    assert rows.count() == 6
+    assert len(rows.collect()) == 6
     (failures,) = job.failures
     assert len(running.collected_letters(job, failures) or []) == 5
     plan = rows._jdf.queryExecution().executedPlan().toString()
     assert plan.count("CollectMetrics") == 1
     assert "Generate explode" in plan and "BatchEvalPython" not in plan
+    assert re.search(r"\+- (Project|Filter|Generate)", plan.partition("Initial Plan")[0]) is None, "codegen is broken"
