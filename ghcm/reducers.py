@@ -12,6 +12,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from ghcm.expr import Call, Expr, Get, Lambda, MakeStruct
+from ghcm.normal_forms import any_order, normal
 from ghcm.types import Duration, Float, Int, Struct, Type
 
 
@@ -44,8 +45,8 @@ class Fields:
 
 @dataclass(frozen=True, slots=True)
 class Custom:
-    """A user's lambda `(a, b) => ...`. `claimed`: the user says it is associative and commutative; else the group is
-    reduced from the left in ascending `order`."""
+    """A user's lambda `(a, b) => ...`. `claimed`: it is associative and commutative, as the user says or normal forms
+    show; else the group is reduced from the left in ascending `order`."""
 
     function: Lambda
     claimed: bool
@@ -115,9 +116,14 @@ def splittable(reducer: Reducer) -> bool:
 
 
 def prove(function: Lambda) -> Reducer | None:
-    """The built-in reducer that a two-parameter lambda over one type computes, or None where no proof is found."""
+    """The reducer that a two-parameter lambda over one type computes in any order, or None where no proof is found: a
+    built-in one where its normal form is one, else its own function, of which `any_order` shows it.
+    """
     left, right = function.parameters
-    return _prove(function.body, left, right)
+    for body in (function.body, normal(function.body)):
+        if (found := _prove(body, left, right)) is not None:
+            return found
+    return Custom(function, True, None) if any_order(function) else None
 
 
 _KINDS = {"add": Kind.SUM, "least": Kind.MIN, "greatest": Kind.MAX, "and": Kind.ALL, "or": Kind.ANY}

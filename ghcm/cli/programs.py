@@ -26,12 +26,17 @@ if TYPE_CHECKING:
 Programs = Annotated[list[Path], typer.Argument(metavar="PROGRAM", help="Programs: .istream or .py files.")]
 
 
-def check(programs: Programs, json: Json = False) -> None:
+Laws = Annotated[
+    bool, typer.Option("--laws", help="Say why reducers take values in any order, and try what is claimed.")
+]
+
+
+def check(programs: Programs, laws: Laws = False, json: Json = False) -> None:
     """Say all that is wrong with programs.
 
     Ends with 2 if any is wrong, else with 1 if one could not be looked at.
     """
-    if worst := _worst(programs, lambda path: _check_one(path, json)):
+    if worst := _worst(programs, lambda path: _check_one(path, laws=laws, json=json)):
         raise typer.Exit(worst)
 
 
@@ -48,12 +53,34 @@ def _worst(programs: Sequence[Path], look: Callable[[Path], None]) -> int:
     return worst
 
 
-def _check_one(path: Path, json: bool) -> None:
+def _check_one(path: Path, *, laws: bool, json: bool) -> None:
     from ghcm import driver
 
     program = driver.check(path)
-    document = {"file": str(path), "program": program.name, "units": _units_json(program), "errors": []}
-    terminal.answer(document, f"{path}: ok, {_summary(program)}", json=json)
+    document: dict[str, object] = {"file": str(path), "program": program.name, "units": _units_json(program)}
+    said = _laws(program, path) if laws else []
+    document |= {"errors": []} | ({"laws": said} if laws else {})
+    terminal.answer(document, "\n".join([f"{path}: ok, {_summary(program)}", *said]), json=json)
+
+
+def _laws(program: graph.Program, path: Path) -> list[str]:
+    """What is known of each reducer; GhcmError with a case that contradicts a claim."""
+    from ghcm.source import Source, SourceLine
+    from ghcm.verification.laws import findings
+
+    said: list[str] = []
+    for each in findings(program):
+        if each.wrong:
+            text = Source(each.origin.file, path.read_text(encoding="utf-8")).line(each.origin.line)
+            raise GhcmError(
+                f'the reducer of "{each.task}" gives another result in another order',
+                code="GHCM-415",
+                detail=f"{each.wrong}.",
+                hint="order = v => ... reduces values in an order; or leave the claims out, and see what is proven.",
+                place=SourceLine(each.origin, text),
+            )
+        said.append(f"{each.unit}.{each.task}: {each.says}")
+    return said
 
 
 def _units_json(program: graph.Program) -> list[dict[str, object]]:
