@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ghcm.language.fluent.connectors import (
         Cache,
         Sink,
+        discard,
         files,
         generate,
         kafka,
@@ -73,6 +74,7 @@ __all__ = [
     "coalesce",
     "commutative",
     "dataclass_of",
+    "discard",
     "fields",
     "files",
     "fn",

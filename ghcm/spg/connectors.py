@@ -209,7 +209,8 @@ class Redis:
 
     With a `form`, a word of `REDIS_FORMS`, a sink for other applications: each record stands under the key that
     `place` makes of it (see `template_of`), which `expire_us` after the last write is gone. `score` is the column that
-    orders a sorted set.
+    orders a sorted set. `delivery`, as a sink of streams: readers see each record once, with the commit
+    ("exactly_once"), or at once, and after a crash perhaps again ("at_least_once").
     """
 
     word: ClassVar[str] = "redis"
@@ -219,6 +220,7 @@ class Redis:
     form: str | None = None
     expire_us: int | None = None
     score: str | None = None
+    delivery: str = "exactly_once"
 
     @property
     def address(self) -> Address:
@@ -308,10 +310,19 @@ class SqlQuery:
         return "sql", f"{self.connection} {self.table or 'query'}"
 
 
+@dataclass(frozen=True, slots=True)
+class Discard:
+    """Nowhere; a sink whose rows are counted and dropped, for benchmarks and dry runs."""
+
+    word: ClassVar[str] = "discard"
+    ends: ClassVar[bool] = True
+    address: ClassVar[Address] = ("discard", "")
+
+
 SourceConnector: TypeAlias = Files | Table | Socket | Memory | Generate | Kafka | SqlQuery
 """What a source reads; the others are read through a sink."""
 
-Connector: TypeAlias = SourceConnector | Parquet | Redis | Sql
+Connector: TypeAlias = SourceConnector | Parquet | Redis | Sql | Discard
 
 
 def text_of(connector: Connector) -> str:
@@ -335,6 +346,8 @@ def unreadable(connector: Connector) -> str:
     """Why a sink of this connector cannot be read back; empty where it can."""
     if isinstance(connector, Redis) and connector.form is not None:
         return "Its keys are for other applications, which may change them; GHCM does not look for them again."
+    if isinstance(connector, Discard):
+        return "What goes there is gone."
     if isinstance(connector, Kafka):
         return f'A topic has no versions, and others may write to it: kafka("{connector.topic}") reads its messages.'
     return ""

@@ -6,7 +6,7 @@ The connectors themselves stand in `ghcm.spg.connectors`; what runs them in `ghc
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ghcm.spg.connectors import REDIS_FORMS, Connector, Files, Format, Kafka, Mode, Parquet, Redis, Sql
+from ghcm.spg.connectors import REDIS_FORMS, Connector, Discard, Files, Format, Kafka, Mode, Parquet, Redis, Sql
 from ghcm.support import Engine
 
 
@@ -14,8 +14,8 @@ from ghcm.support import Engine
 class AsSink:
     """What a connector is as a sink.
 
-    `make` gives it from its argument of that name, a format and the arguments that are `further`. Its mode is the first
-    of `modes` where none is said; `why` it has no others. `key`: why it needs one in the modes that are `keyed`; in the
+    `make` gives it from its argument of that name (empty: it has none), a format and the arguments that are `further`.
+    Its mode is the first of `modes` where none is said; `why` it has no others. `key`: why it needs one in the modes that are `keyed`; in the
     others a key has no use. `formats`: those that may be said, the first where none is. `locked`: a job that appends
     holds a lock in the folder. `table`: it is such a table, whose keys are columns and whose names differ in more than
     case; `nulls`: they may be null. `topic`: its records are messages, which may have a key. `engines`: which write it.
@@ -39,6 +39,15 @@ class AsSink:
 _NO_KEYS = "Files hold no keys by which a record could be found again."
 
 SINKS: Mapping[str, AsSink] = {
+    "discard": AsSink(
+        lambda _, __: Discard(),
+        "",
+        (Mode.APPEND, Mode.REPLACE, Mode.UPSERT),
+        why="",
+        keyed=(Mode.UPSERT,),
+        key="what is upserted is found by key",
+        engines=(Engine.ROW, Engine.COLUMNAR),
+    ),
     "files": AsSink(Files, "path", (Mode.APPEND, Mode.REPLACE), why=_NO_KEYS, formats=("json", "csv"), locked=True),
     "kafka": AsSink(
         Kafka, "topic", (Mode.APPEND,), why="A topic only grows.", formats=("json", "csv", "text"), topic=True

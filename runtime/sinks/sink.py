@@ -10,13 +10,15 @@ from ghcm.errors import GhcmError
 from ghcm.fence import hold
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.runtime.sinks import redis_sink, sql_sink, table_sink
+from ghcm.runtime.sinks import discard_sink, redis_sink, sql_sink, table_sink
+from ghcm.runtime.sinks.at_once import AtOnceWriter
 from ghcm.runtime.sinks.backend import KeyOf, Page, SinkBackend, SinkView, SinkWriter
 from ghcm.runtime.sinks.fenced import fenced
-from ghcm.spg.connectors import Kafka, unreadable
+from ghcm.spg.connectors import Kafka, Redis, unreadable
 from ghcm.spg.graph import Sink
 
 _BACKENDS: Mapping[str, SinkBackend] = {
+    "discard": discard_sink,
     "files": table_sink,
     "parquet": table_sink,
     "redis": redis_sink,
@@ -55,7 +57,8 @@ def open_writer(
         return fenced(kafka_sink.open_writer(sink, connections, writer=writer, key=key, staging=staging), connections)
     hold(connections.fence)  # opening may make a table, or give it columns
     opened = _backend(sink, "written").open_writer(sink, connections, writer=writer, key=key, call=call)
-    return fenced(opened, connections)
+    at_once = isinstance(sink.connector, Redis) and sink.connector.delivery == "at_least_once" and call is None
+    return AtOnceWriter(fenced(opened, connections)) if at_once else fenced(opened, connections)
 
 
 def read(sink: Sink, connections: Connections, *, version: str | None = None, call: str | None = None) -> Iterator[Row]:

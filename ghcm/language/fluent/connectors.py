@@ -78,7 +78,8 @@ def redis(place: str, *, key: Row | None = None, mode: Mode | None = None, **opt
 
     Options of a sink that other applications read, whose `place` is then a key with fields in braces ("user:{id}"):
     `form` ("string", "json", "hash", "sorted_set", "list", "stream"), `expire` (how long a key lives after it was
-    written last) and `score` (of a sorted set).
+    written last) and `score` (of a sorted set). Of any sink: `delivery`
+    ("exactly_once", "at_least_once": seen at once).
     """
     return start("redis", (place,), {"key": key, "mode": mode, **options})
 
@@ -88,6 +89,11 @@ def parquet(path: str, *, mode: Mode | None = None, **options: Any) -> Pipeline:
     (a function that gives the columns that divide its files) and `record`.
     """
     return start("parquet", (path,), {"mode": mode, **options})
+
+
+def discard(**options: Any) -> Pipeline:
+    """Nowhere: a sink that counts records and drops them. Options: `mode`, `key`, `record`."""
+    return start("discard", (), options)
 
 
 def sql(connection: str, table: str | None = None, **options: Any) -> Pipeline:

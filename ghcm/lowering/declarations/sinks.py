@@ -36,9 +36,10 @@ _DELIVERY = Argument("delivery", "name", required=False, positional=False, choic
 def _arguments(word: str, sink: AsSink) -> tuple[Argument, ...]:
     formats = Argument("format", "name", required=False, positional=False, choices=sink.formats)
     return (
-        *(Argument(name, "string") for name in (sink.argument, *sink.further)),
+        *(Argument(name, "string") for name in (sink.argument, *sink.further) if name),
         *([formats] if len(sink.formats) > 1 else []),
-        *([_DELIVERY, Argument("headers", "lambda1", required=False, positional=False)] if sink.topic else []),
+        *([_DELIVERY] if sink.topic or word == "redis" else []),
+        *([Argument("headers", "lambda1", required=False, positional=False)] if sink.topic else []),
         Argument("mode", "name", required=False, positional=False, choices=_MODES),
         Argument("key", "lambda1", required=False, positional=False),
         *([Argument("partition", "lambda1", required=False, positional=False)] if word == "parquet" else []),
@@ -66,9 +67,11 @@ def sink_of(declaration: ast.SinkDecl, context: Context) -> SinkDraft:
     word, given = _connector(declaration.connector, SINK_ARGUMENTS, f'sink "{declaration.name.text}"', context)
     if any(given.expr(each.name) is not None for each in FORM_ARGUMENTS):
         element = None if given.expr("record") is None else _record(given, context)
-        return sink_in_form(declaration, given, element, context)
+        return _delivered(sink_in_form(declaration, given, element, context), given, context)
     facts = SINKS[word]
-    names = [given.topic(facts.argument) if facts.topic else given.string(facts.argument)]
+    names: list[str | None] = [""]
+    if facts.argument:
+        names = [given.topic(facts.argument) if facts.topic else given.string(facts.argument)]
     names += [given.string(each) for each in facts.further]
     mode = Mode(given.choice("mode", facts.modes[0].value))
     key = given.expr("key")
@@ -80,13 +83,24 @@ def sink_of(declaration: ast.SinkDecl, context: Context) -> SinkDraft:
     name, *further = [sound(each) for each in names]
     make = cast("Callable[..., Connector]", facts.make)
     made = make(name, Format(given.choice("format", facts.formats[0])), *further)
-    if isinstance(made, Kafka):
-        made = replace(made, delivery=given.choice("delivery", made.delivery))
     if made.address[0] == "files" and (why := no_place(name, "written")) is not None:
         context.report(Code.NO_CONNECTOR, why[0], given.span(facts.argument), detail=why[1])
     partition, headers = given.expr("partition"), given.expr("headers")
     draft = SinkDraft(declaration.name.text, made, mode, key, element, declaration.name.span)
-    return replace(draft, partition=partition, headers=headers)
+    return _delivered(replace(draft, partition=partition, headers=headers), given, context)
+
+
+def _delivered(draft: SinkDraft, given: Given, context: Context) -> SinkDraft:
+    """The sink with what its readers are promised."""
+    made = draft.connector
+    if not isinstance(made, Kafka | Redis):
+        return draft
+    delivery = given.choice("delivery", made.delivery)
+    if isinstance(made, Redis) and delivery == "at_least_once" and draft.mode is Mode.REPLACE:
+        message = f'what sink "{draft.name}" holds is replaced as a whole, and cannot be seen at once'
+        hint = "mode = upsert shows each record when it comes."
+        raise context.report(Code.WRONG_MODE, message, given.span("delivery"), hint=hint)
+    return replace(draft, connector=replace(made, delivery=delivery))
 
 
 def cache_of(declaration: ast.CacheDecl, context: Context) -> Cache:
@@ -102,6 +116,8 @@ def check_addresses(sinks: Iterable[SinkDraft], context: Context) -> None:
     first: dict[tuple[str, str], str] = {}
     for sink in sinks:
         kind, name = sink.connector.address
+        if kind == "discard":
+            continue
         address = kind, normpath(name) if kind == "files" else name
         if address in first:
             message = f'sink "{sink.name}" has the place of sink "{first[address]}"'

@@ -1,0 +1,50 @@
+"""Writers of sinks whose readers see rows as they come: at least once, since after a crash rows come again that were
+seen. What is seen with a snapshot alone goes by `SinkWriter`.
+"""
+
+import uuid
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from ghcm.runtime.data.columns import Row
+from ghcm.runtime.sinks.backend import Commit, SinkWriter
+
+
+@dataclass
+class AtOnceWriter:
+    """A `SinkWriter` that commits what it is handed, each time as a version of its own; the versions that it is asked
+    to prepare have nothing left to show.
+    """
+
+    writer: SinkWriter
+    written: int = 0
+
+    def write(self, rows: Sequence[Row] | pl.DataFrame) -> None:
+        self.writer.write(rows)
+        version = f"at-once-{uuid.uuid4().hex}"
+        self.writer.prepare(version)
+        self.writer.commit(version)
+        self.written += len(rows)
+
+    @property
+    def pending(self) -> int:
+        return self.written
+
+    def prepare(self, version: str) -> int:
+        rows, self.written = self.written, 0
+        self.writer.prepare(version)
+        return rows
+
+    def commit(self, version: str) -> Commit:
+        return self.writer.commit(version)
+
+    def abort(self, version: str) -> None:
+        self.writer.abort(version)
+
+    def recover(self, keep: Collection[str] = ()) -> None:
+        self.writer.recover(keep)
+
+    def close(self) -> None:
+        self.writer.close()
