@@ -15,10 +15,11 @@ class AsSink:
     """What a connector is as a sink.
 
     `make` gives it from its argument of that name (empty: it has none), a format and the arguments that are `further`.
-    Its mode is the first of `modes` where none is said; `why` it has no others. `key`: why it needs one in the modes that are `keyed`; in the
-    others a key has no use. `formats`: those that may be said, the first where none is. `locked`: a job that appends
-    holds a lock in the folder. `table`: it is such a table, whose keys are columns and whose names differ in more than
-    case; `nulls`: they may be null. `topic`: its records are messages, which may have a key. `engines`: which write it.
+    Its mode is the first of `modes` where none is said; `why` it has no others. `key`: why it needs one in the modes
+    that are `keyed`; in the others a key has no use. `formats`: those that may be said, the first where none is.
+    `locked`: a job that appends holds a lock in the folder. `table`: it is such a table, whose keys are columns and
+    whose names differ in more than case; `nulls`: they may be null. `topic`: its records are messages, which may have a
+    key. `engines`: which write it.
     """
 
     make: Callable[[str, Format], Connector] | Callable[[str, Format, str], Connector]
