@@ -32,7 +32,7 @@ stream u {
 def test_readers_see_rows_before_the_commit_where_that_is_asked_for(tmp_path: Path) -> None:
     program, connections = checked(TEXT), connected(tmp_path)
     assert parse_program(print_program(program)) == program
-    seen: dict[str, list[object]] = {}
+    seen = dict[str, list[tuple[object, ...]]]()
     for name in ("live", "slow"):
         writer = open_writer(program.sink(name), connections, writer="w", key=lambda row: row[0])
         writer.write([("a", 1)])
