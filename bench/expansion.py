@@ -6,11 +6,13 @@ The work is the same whatever the number of sources, so that whatever a run take
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,7 +44,7 @@ record Flow {{ ts: timestamp, src: string, dst: string, service: string, bytes: 
 sink shares = parquet("shares", mode = append)
 
 stream main {{
-  flows = union({sources}).as(Flow).event_time(f => f.ts, disorder = 1s)
+  flows = {sources}.as(Flow).event_time(f => f.ts, disorder = 1s)
   flows.filter(f => f.bytes > 100 and f.dst.matches("^10[.]"))
        .map_to_pair(f => (f.src.split(".")[0] + "/" + f.service.upper(), f.bytes * 8 // 1000))
        .window(tumbling(60s))
@@ -54,31 +56,53 @@ stream main {{
 
 def measure(runs: int) -> list[Row]:
     """The best of so many runs of each plan at each number of sources."""
-    rows: list[Row] = []
+    best = timed(runs)
+    return [
+        Row(
+            "expansion",
+            f"{sources} sources, {plan}",
+            f"{best[plan][place]:.2f} s",
+            f"{best[plan][place] / best['unplanned'][place]:.2f} x unplanned",
+            f"{RECORDS:,} records, best of {runs}",
+        )
+        for place, sources in enumerate(SOURCES)
+        for plan in PLANS
+    ]
+
+
+def timed(runs: int) -> dict[str, list[float]]:
+    """By plan the seconds of its best run at each number of sources."""
+    best: dict[str, list[float]] = {plan: [] for plan in PLANS}
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
         for sources in SOURCES:
-            write(folder, sources)
+            write(Path(name), sources)
+            left: set[str] = set()
             seconds: dict[str, list[float]] = {plan: [] for plan in PLANS}
-            left: dict[str, str] = {}
-            for _ in range(runs):
-                for plan in PLANS:
-                    took, left[plan] = run(folder, sources, plan)
-                    seconds[plan].append(took)
-            if len(set(left.values())) > 1:
+            for plan in PLANS * runs:
+                took, found = run(Path(name), sources, plan)
+                seconds[plan].append(took)
+                left.add(found)
+            if len(left) > 1:
                 raise SystemExit(f"planned and unplanned runs leave other results: {left}")
-            best = {plan: min(seconds[plan]) for plan in PLANS}
-            rows += [
-                Row(
-                    "expansion",
-                    f"{sources} sources, {plan}",
-                    f"{best[plan]:.2f} s",
-                    f"{best[plan] / best['unplanned']:.2f} x unplanned",
-                    f"{RECORDS:,} records, best of {runs}",
-                )
-                for plan in PLANS
-            ]
-    return rows
+            for plan in PLANS:
+                best[plan].append(min(seconds[plan]))
+    return best
+
+
+def picture(best: Mapping[str, Sequence[float]]) -> str:
+    """The times as SVG: a line for each plan."""
+    most = max(max(each) for each in best.values())
+    lines = [
+        '<svg xmlns="http://www.w3.org/2000/svg" width="480" height="260" font-family="sans-serif" font-size="12">',
+        '<rect width="480" height="260" fill="#ffffff"/>',
+        *(f'<text x="{60 + 90 * n}" y="245" text-anchor="middle">{each}</text>' for n, each in enumerate(SOURCES)),
+        f'<text x="8" y="24">{most:.1f} s</text><text x="8" y="225">0 s</text>',
+    ]
+    for (plan, seconds), colour in zip(best.items(), ("#5f6b7a", "#1f6feb"), strict=True):
+        points = " ".join(f"{60 + 90 * n},{220 - 200 * each / most:.1f}" for n, each in enumerate(seconds))
+        lines.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        lines.append(f'<text x="{60 if plan == PLANS[0] else 150}" y="212" fill="{colour}">{plan}</text>')
+    return "\n".join([*lines, "</svg>", ""])
 
 
 def write(folder: Path, sources: int) -> None:
@@ -110,9 +134,7 @@ def run(folder: Path, sources: int, plan: str) -> tuple[float, str]:
 def program_of(sources: int, plan: str) -> Program:
     """The program for so many sources, as it is optimised, with one instance of each task where it is not planned."""
     files = ", ".join(f'files("flows{each}.json", format = json)' for each in range(sources))
-    text = PROGRAM.format(sources=files if sources > 1 else f'{files}, files("flows0.json", format = json)')
-    if sources == 1:
-        text = text.replace(f"union({files}, {files})", files)
+    text = PROGRAM.format(sources=f"union({files})" if sources > 1 else files)
     program = optimise(lower(parse(Source("expansion.istream", text)))).program
     if plan == "planned":
         return program
@@ -137,10 +159,11 @@ def main(folder: Path, sources: int, plan: str) -> None:
 
 def hash_of(rows: list[str]) -> str:
     """A short name of what was left."""
-    import hashlib
-
     return hashlib.sha256("\n".join(rows).encode()).hexdigest()[:12]
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
+    if len(sys.argv) == 2:  # draw into this file
+        Path(sys.argv[1]).write_text(picture(timed(3)), encoding="utf-8")
+    else:
+        main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
