@@ -45,6 +45,7 @@ def test_native(type_: Type, form: Form, scalar: bool, nullable: bool) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("type_", TYPES, ids=str)
+@pytest.mark.usefixtures("operators_apart")
 def test_spark(type_: Type, spark: SparkSession) -> None:
     for scalar, nullable in ((True, True), (False, False)):
         program = every_aggregate(type_, scalar=scalar, nullable=nullable)

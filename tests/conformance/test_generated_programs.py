@@ -6,7 +6,7 @@ from pyspark.sql import SparkSession
 from tests.laws.spark_together import batch_cases, cases_of, run_on_one_session
 from tests.laws.telling import chosen, met_together
 
-PROGRAMS = 100
+PROGRAMS = 45
 LEAST = 0.95
 
 

@@ -25,7 +25,7 @@ __all__ = ["chosen", "met_together"]
 FILE = Path(__file__).with_name("telling.json")
 OF = {"native": 3_000, "spark": 1_500}
 """Of so many programs they are chosen."""
-MOST = {"native": 400, "spark": 70}
+MOST = {"native": 400, "spark": 45}
 _CHUNK = 50
 
 
