@@ -35,6 +35,7 @@ LEFT: dict[str, tuple[str, int, dict[str, int]]] = {
     "ordered": ("sort", 11, {"zero_divisor": 1}),
     "greatest": ("top", 4, {"zero_divisor": 1}),
     "joined": ("join", 9, {}),
+    "crossed": ("cross", 60, {"zero_divisor": 12}),
     "divided": ("join", 8, {"zero_divisor": 1}),
     "reduced": ("reduce_by_key", 6, {"overflow": 1}),
     "aggregated": ("aggregate_by_key", 6, {"zero_divisor": 1, "overflow": 1}),

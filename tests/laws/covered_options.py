@@ -49,6 +49,8 @@ ELSEWHERE = {
     "table rewrites fail": "which is of a table that is followed",
     "table rewrites ignore": "which is of a table that is followed",
     "files format eve": "which is json in the graph",
+    "cross as": "which is a map in the graph",
+    "join as": "which is a map in the graph",
     "socket format eve": "which is json in the graph",
     "read key": "which reads a table that another unit keeps: examples/wordcount and its tests have it",
     **dict.fromkeys(
