@@ -25,6 +25,7 @@ COMMANDS = {
     "submit": "jobs",
     "diff": "jobs",
     "ps": "jobs",
+    "top": "top",
     "logs": "jobs",
     "call": "call",
     "sinks": "sinks",

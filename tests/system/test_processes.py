@@ -179,6 +179,9 @@ def test_a_job_from_submit_to_stop(folder: Path) -> None:
         listed = json.loads(daemon.cli("ps", "--json").stdout)
         assert [each["id"] for each in listed["jobs"]] == [job]
         assert {each["name"] for each in listed["processes"]} == {"redis", "http", job}
+        tasks = json.loads(daemon.cli("top", "-n", "1", "--json").stdout)["tasks"]
+        assert {(each["job"], each["unit"]) for each in tasks} == {(job, "watch")}
+        assert all(each["in"] != "0" and each["failed"] == "0" for each in tasks), tasks
         assert 'unit "watch"' in daemon.cli("logs", "visits", "-n", "50").stdout
         called = daemon.cli("call", "visits.most_visited", "n=1", "--wait", "--json")
         [most] = pages(folder).most_common(1)
