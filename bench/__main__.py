@@ -18,6 +18,7 @@ from bench import (
     expansion,
     live,
     live_calls,
+    nexmark,
     scenarios,
     startup,
     state,
@@ -47,7 +48,7 @@ def main() -> None:
         "expansion",
         "state",
     ]
-    by_name_alone = ["endurance"]
+    by_name_alone = ["nexmark", "endurance"]
     arguments.add_argument(
         "only",
         nargs="*",
@@ -61,6 +62,7 @@ def main() -> None:
     arguments.add_argument("--copies", type=int, default=40, help="how often the logs are repeated, over other hosts")
     arguments.add_argument("--alerts", type=Path, default=ALERTS, help="the folder of alerts_compact.csv.gz")
     arguments.add_argument("--runs", type=int, default=3)
+    arguments.add_argument("--events", type=int, default=10_000_000, help="of NEXMark; 46 of 50 are bids")
     arguments.add_argument("--seconds", type=float, default=20, help="of load at each rate of calls")
     arguments.add_argument("--calls", type=int, default=100_000, help="how many there are for endurance")
     options = arguments.parse_args()
@@ -78,6 +80,7 @@ def main() -> None:
         "chains": lambda: chains.measure(options.runs),
         "expansion": lambda: expansion.measure(options.runs),
         "state": state.measure,
+        "nexmark": lambda: nexmark.measure(options.events, options.runs),
         "endurance": lambda: endurance.measure(options.calls),
     }
     show(row for name in options.only or names for row in benchmarks[name]())
