@@ -11,6 +11,7 @@ not. Where it is a table that never ends, the latest value of each key counts th
 with every commit.
 """
 
+import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -191,6 +192,8 @@ class LookupOperator(JoiningOperator):
         self._frame: pl.DataFrame | None = None
         self._packed: bytes | None = None
         self._waiting: list[Batch] = []
+        self._stored: list[tuple[str, bytes | list[Row]]] = []
+        """Of those that wait what is in snapshots, made once."""
 
     def holds(self, ordinal: int) -> bool:
         return ordinal == LEFT and not self._complete
@@ -202,7 +205,7 @@ class LookupOperator(JoiningOperator):
     def ended(self, ordinal: int, outbox: Outbox) -> Iterator[Batch]:
         self._complete |= ordinal == RIGHT
         if self._complete:
-            waiting, self._waiting = self._waiting, []
+            waiting, self._waiting, self._stored = self._waiting, [], []
             for batch in waiting:
                 yield from self._made(batch, outbox)
 
@@ -257,9 +260,23 @@ class LookupOperator(JoiningOperator):
         """The right side is packed again only where it has changed."""
         if self._packed is None:
             self._packed = pack([row for _, row in self._rows.values()])
-        return self._packed, self._complete, [(batch.partition, list(batch.rows())) for batch in self._waiting]
+        for batch in self._waiting[len(self._stored) :]:
+            self._stored.append((batch.partition, _bytes_of(batch) if batch.columnar else list(batch.rows())))
+        return self._packed, self._complete, self._stored
 
     def _put_back(self, kept: Any) -> None:
         packed, self._complete, waiting = kept
         self._take(unpack(packed), None)
-        self._waiting += [batch_of(self._sides[LEFT], rows, partition) for partition, rows in waiting]
+        self._waiting += [self._back(partition, data) for partition, data in waiting]
+
+    def _back(self, partition: str, data: bytes | list[Row]) -> Batch:
+        side = self._sides[LEFT]
+        if not isinstance(data, bytes):
+            return batch_of(side, data, partition)
+        return Batch.from_frame(side.columns, pl.read_ipc(io.BytesIO(data)), timed=side.timed, partition=partition)
+
+
+def _bytes_of(batch: Batch) -> bytes:
+    written = io.BytesIO()
+    batch.frame().write_ipc(written)
+    return written.getvalue()

@@ -169,7 +169,8 @@ class Unit:
         pass
 
 
-def test_a_stream_that_waits_holds_no_snapshot_up() -> None:
+@pytest.mark.parametrize("columnar", [False, True])
+def test_a_stream_that_waits_holds_no_snapshot_up(columnar: bool) -> None:
     """Its records before the barrier go into the snapshot, those behind it wait outside; none is lost or doubled."""
     program = lower(parse(Source("waiting.istream", WAITING)))
     unit = program.unit("u")
@@ -188,7 +189,8 @@ def test_a_stream_that_waits_holds_no_snapshot_up() -> None:
         while tasklet.step() is Progress.WORKED:
             pass
 
-    left.offer(Batch.from_rows(flows, [("a", 1)]))
+    first = Batch.from_rows(flows, [("a", 1)])
+    left.offer(Batch.from_frame(flows, first.frame()) if columnar else first)
     steps()
     assert left.rows == 1
     right.offer(Barrier(1))
