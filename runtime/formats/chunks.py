@@ -123,12 +123,15 @@ class Lines:
         """What is whole in what has come, None where nothing is. It has to be used, by `decode` or `passed`, before
         anything else is done.
         """
-        whole = self._rest + data if self._rest else data
+        end = len(data) if last else data.rfind(b"\n") + 1
+        if end == 0 and not (last and self._rest):
+            self._keep(self._rest + data)
+            return None
+        whole = b"".join((self._rest, memoryview(data)[:end])) if self._rest else data[:end]
+        self._keep(data[end:])
         if self.offset == 0 and whole.startswith(BYTE_ORDER_MARK):
             whole, self.offset = whole[len(BYTE_ORDER_MARK) :], len(BYTE_ORDER_MARK)
-        end = len(whole) if last else whole.rfind(b"\n") + 1
-        self._keep(whole[end:])
-        return Chunk(whole[:end], self._file, self.number + 1, self._partition, last) if end else None
+        return Chunk(whole, self._file, self.number + 1, self._partition, last) if whole else None
 
     def decode(self, chunk: Chunk, letters: Letters) -> Batch:
         """The records of what was cut; what of it needs more behind it comes again."""

@@ -89,6 +89,7 @@ class JsonLines:
         while start < len(data):
             end = data.rfind(b"\n", start, start + _PIECE) + 1 or data.find(b"\n", start) + 1 or len(data)
             piece, start = data[start:end], end
+            piece = piece if piece.endswith(b"\n") else piece + b"\n"
             cells = None if self._shape is None else self._shape.cells(piece)
             if cells is None:
                 self._shape = Shape.of(piece[: piece.find(b"\n")])

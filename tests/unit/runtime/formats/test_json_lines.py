@@ -251,6 +251,9 @@ def test_lines_that_are_spelt_alike_are_read_by_where_values_stand() -> None:
     assert shape is not None
     assert shape.cells(data + b"\n") is not None
     assert shape.cells(data + b"\n" + lines[0].replace(b'": ', b'":') + b"\n") is None
+    by_values = JsonLines(ALIKE)._alike(data)  # pyright: ignore[reportPrivateUsage]
+    assert by_values is not None
+    assert by_values.height == 150
     rows, dead = decode(JSON, ALIKE, [data])
     assert len(rows) == 149
     assert [detail.split(": ")[0] for detail, _ in dead] == ["f:71"]
