@@ -234,6 +234,7 @@ async def _answers_ping(path: Path, *, loading: bool = False) -> None:
 SLOT: dict[str, str] = {
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "ARROW_NUM_THREADS"), "1"),
     "POLARS_MAX_THREADS": "2",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",  # the one of its own asks for pages anew with each block
 }
 """Thread pools of libraries, capped to what one slot may use: one thread for the loop, and of Polars one more, so that
 the loop does not wait for what is decoded or saved beside it.

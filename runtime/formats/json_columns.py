@@ -303,6 +303,8 @@ def _odd_number(value: pl.Expr) -> pl.Expr:
 def _typed(column: pl.Series, type_: Type) -> Typed:
     """The values of a column that are not null."""
     value, made, plain = pl.col(column.name), f"@made-{column.name}", strip(type_)
+    if column.null_count() == len(column):
+        return Typed(value.cast(dtype(plain), strict=False))
     match plain:
         case types.Float():
             return Typed(value, _odd_number(value))

@@ -25,7 +25,7 @@ _QUOTE, _ZERO, _MINUS, _BLANK, _NEWLINE = b'"0- \n'
 _VALUE = re.compile(rb'\s*"([^"\\]+)"\s*:\s*(?:"([^"\\]*)|(-?[0-9]+))(?=["\s,}])')
 _MOMENT = re.compile(rb"(\d{4}-\d\d-\d\d)([ T])\d\d:\d\d:\d\d(?:\.(\d{1,6}))?(Z?)")
 _COMMA, _CLOSE = re.compile(rb'"?\s*,'), re.compile(rb'"?\s*\}')
-_WORD = 8
+_WORD, _BEHIND = 8, 40
 _BYTE, _COLON, _POINT = np.uint64(255), np.uint64(b":"[0]), np.uint64(b"."[0])
 _ZEROS, _HIGHS, _SIXES = (np.uint64(int(digits * _WORD, 16)) for digits in ("30", "f0", "06"))
 _ALL, _ONE, _HALF = np.uint64(2**64 - 1), np.uint64(1), np.uint64(32)
@@ -140,9 +140,9 @@ class _Block:
     """Bytes, of which eight are read at a time at many places."""
 
     def __init__(self, data: bytes) -> None:
-        self._data = data + bytes(_WORD)  # so that the last ones have something behind them
+        self._data = data + bytes(_BEHIND)  # so that the last ones have something behind them
         self._bytes = np.frombuffer(self._data, np.uint8)
-        self._words: Words = np.ndarray((len(data),), np.dtype("<u8"), self._data, strides=(1,))
+        self._words: Words = np.ndarray((len(self._data) - _WORD + 1,), np.dtype("<u8"), self._data, strides=(1,))
 
     def has(self, at: Places, text: bytes) -> bool:
         """Whether the text stands at each of these places."""

@@ -243,6 +243,13 @@ def test_lines_that_are_spelt_alike_are_read_as_others_are(spelt: bytes) -> None
         _same(decode(JSON, ALIKE, [data]), by_reference(JSON, ALIKE, data))
 
 
+def test_the_last_text_of_a_block_may_be_empty_and_fields_may_be_missing() -> None:
+    schema = Struct((Field("b", String()), Field("day", Nullable(Date())), Field("at", Nullable(Timestamp()))))
+    for last in (b"", b"abc", b"2026-01-02 03:04:05"):
+        data = b'{"b":"%s"}\n' % last * 100
+        _same(decode(JSON, schema, [data]), by_reference(JSON, schema, data))
+
+
 def test_lines_that_are_spelt_alike_are_read_by_where_values_stand() -> None:
     lines = [_alike(number) for number in range(150)]
     lines[70] = _alike(70, (1, b"x"))
