@@ -122,6 +122,14 @@ class _Writer:
                 return self.back(self.groups(self.pairs(at)))
 
     def join(self, at: str, other: str) -> str:
+        if self.random.random() < 0.3:
+            joined = self.named(f"{at}.join({other}, on = (a, b) => a.n == b.n)")
+            value = self.one_of(
+                'length(j.left.k ?? "b")', "if j.left.x > 1.0 then 1 else 2", "j.right.n", "6 // j.left.n"
+            )
+            pairs = f"{joined}.map_to_pair(j => (j.left.n, {value}))"
+            reduced = self.named(f"{pairs}.reduce_by_key({self.random.choice(_REDUCERS)})")
+            return self.named(f'{reduced}.map(p => R {{ k: "a", n: p.key, m: p.value, x: 1.0 }})')
         kind = self.one_of("inner", "inner", "left", "right", "full", "semi", "anti")
         on = self.one_of("a.k == b.k", "a.n == b.n", "a.n == b.n and a.m == b.m", "a.n == b.n and a.x < b.x")
         joined = self.named(f"{at}.join({other}, on = (a, b) => {on}, kind = {kind})")

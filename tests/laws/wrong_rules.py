@@ -14,6 +14,7 @@ from ghcm.optimizer.rules import Dropped, Merged, Outcome, Rewritten, Rule, With
 from ghcm.reducers import Builtin, Kind
 from ghcm.spg import ops
 from ghcm.spg.graph import Program, Task, Unit
+from ghcm.types import Shape
 from tests.laws.optimising import keeps_its_meaning
 
 __all__ = ["WRONG", "Wrong"]
@@ -114,7 +115,17 @@ def _greatest(_draft: Draft, _producer: Task, task: Task) -> Outcome | None:
     return Rewritten(Change((replace(task, op=ops.ReduceByKey(Builtin(Kind.MAX, reducer.type))),)), "planted")
 
 
+def _counts_of_counts(draft: Draft, producer: Task, task: Task) -> Outcome | None:
+    """An aggregate that is not associative is split as if it were: parts are counted, and then their counts."""
+    if isinstance(producer.op, ops.Count) or task.collection.shape is not Shape.PAIRS:
+        return None
+    part = replace(task, id=draft.new_id(f"{task.id}.part"), named=False)
+    whole = replace(task, inputs=(replace(task.inputs[0], producer=part.id),))
+    return Rewritten(Change((part, whole)), "split")
+
+
 WRONG = (
+    Wrong("count() = count() of count()", object, ops.Count, _counts_of_counts),
     Wrong("a filter is gone for one reader of two", ops.Filter, ops.Union, _without),
     Wrong("a condition on the null side of an outer join is asked before it", ops.Join, ops.Filter, _null_side),
     Wrong("distinct() = nothing", ops.FlatMap, ops.Distinct, _dropped),
