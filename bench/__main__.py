@@ -20,6 +20,7 @@ from bench import (
     live_calls,
     nexmark,
     scenarios,
+    sistream1,
     startup,
     state,
     topics,
@@ -48,7 +49,7 @@ def main() -> None:
         "expansion",
         "state",
     ]
-    by_name_alone = ["nexmark", "endurance"]
+    by_name_alone = ["nexmark", "endurance", "sistream1"]
     arguments.add_argument(
         "only",
         nargs="*",
@@ -64,6 +65,7 @@ def main() -> None:
     arguments.add_argument("--runs", type=int, default=3)
     arguments.add_argument("--events", type=int, default=10_000_000, help="of NEXMark; 46 of 50 are bids")
     arguments.add_argument("--seconds", type=float, default=20, help="of load at each rate of calls")
+    arguments.add_argument("--rows", type=int, default=48_000_000, help="of sistream1, about a gigabyte")
     arguments.add_argument("--calls", type=int, default=100_000, help="how many there are for endurance")
     options = arguments.parse_args()
     benchmarks: dict[str, Callable[[], list[Row]]] = {
@@ -81,6 +83,7 @@ def main() -> None:
         "expansion": lambda: expansion.measure(options.runs),
         "state": state.measure,
         "nexmark": lambda: nexmark.measure(options.events, options.runs),
+        "sistream1": lambda: sistream1.measure(options.rows, options.runs),
         "endurance": lambda: endurance.measure(options.calls),
     }
     show(row for name in options.only or names for row in benchmarks[name]())
