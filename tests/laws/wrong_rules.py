@@ -117,7 +117,8 @@ def _greatest(_draft: Draft, _producer: Task, task: Task) -> Outcome | None:
 
 def _counts_of_counts(draft: Draft, producer: Task, task: Task) -> Outcome | None:
     """An aggregate that is not associative is split as if it were: parts are counted, and then their counts."""
-    if isinstance(producer.op, ops.Count) or task.collection.shape is not Shape.PAIRS:
+    split = isinstance(producer.op, ops.Count) or task.id.endswith(".part")
+    if split or task.collection.shape is not Shape.PAIRS:
         return None
     part = replace(task, id=draft.new_id(f"{task.id}.part"), named=False)
     whole = replace(task, inputs=(replace(task.inputs[0], producer=part.id),))
