@@ -13,6 +13,7 @@ from bench import (
     chains,
     charts,
     compiling,
+    doors,
     editing,
     endurance,
     expansion,
@@ -48,6 +49,7 @@ def main() -> None:
         "chains",
         "expansion",
         "state",
+        "doors",
     ]
     by_name_alone = ["nexmark", "endurance", "sistream1"]
     arguments.add_argument(
@@ -66,6 +68,7 @@ def main() -> None:
     arguments.add_argument("--events", type=int, default=10_000_000, help="of NEXMark; 46 of 50 are bids")
     arguments.add_argument("--seconds", type=float, default=20, help="of load at each rate of calls")
     arguments.add_argument("--rows", type=int, default=48_000_000, help="of sistream1, about a gigabyte")
+    arguments.add_argument("--rows", type=int, default=10_000_000, help="of each format for doors")
     arguments.add_argument("--calls", type=int, default=100_000, help="how many there are for endurance")
     options = arguments.parse_args()
     benchmarks: dict[str, Callable[[], list[Row]]] = {
@@ -78,6 +81,7 @@ def main() -> None:
         "editor": lambda: editing.measure(100),
         "charts": lambda: charts.measure(50),
         "scenarios": lambda: scenarios.measure(options.alerts, options.runs),
+        "doors": lambda: doors.measure(options.rows, options.runs),
         "topics": lambda: topics.measure(options.runs),
         "chains": lambda: chains.measure(options.runs),
         "expansion": lambda: expansion.measure(options.runs),
