@@ -101,6 +101,28 @@ def delta_client(url: str) -> dict[str, Any]:
     return {"table_uri": f"{scheme}://{quote(rest, safe='/@:')}", "storage_options": options}
 
 
+def hadoop_settings(scheme: str, *, keys: bool) -> dict[str, str]:
+    """The connection to a store as Hadoop's client for it takes it, with or without the keys."""
+    if scheme == "s3":
+        it = _connection()
+        found = {"access.key": it.key, "secret.key": it.secret, "session.token": it.token} if keys else {}
+        found |= {"endpoint.region": it.region}
+        if it.endpoint:
+            secure = str(it.endpoint.startswith("https")).lower()
+            found |= {"endpoint": it.endpoint, "path.style.access": "true", "connection.ssl.enabled": secure}
+        return {f"fs.s3a.{name}": value for name, value in found.items() if value}
+    key = _azure_key() if keys and scheme.startswith("abfs") else None
+    return {"fs.azure.account.key": key} if key else {}
+
+
+def environment() -> dict[str, str]:
+    """The variables by which processes on other machines find the store that this one does; they have keys of their
+    own.
+    """
+    found = {name: os.environ.get(name, "") for name in ("GHCM_S3_ENDPOINT", "AWS_ENDPOINT_URL", "GHCM_S3_REGION")}
+    return {name: value for name, value in found.items() if value}
+
+
 def understood(error: Exception, url: str) -> Exception:
     """What a client says as FileNotFoundError, PermissionError (the key may not), or ConnectionError (which may pass:
     it was tried several times already); anything else as it is.

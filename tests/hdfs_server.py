@@ -5,22 +5,19 @@ import subprocess
 import tempfile
 import uuid
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
-import pyspark
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from ghcm.places import Remote
-from ghcm.runtime.pubsub.services import JARS
+from tests.java_packages import HADOOP, SPARK, fetched
 
-_SPARK = Path(str(pyspark.__file__)).parent / "jars"
-_VERSION = next(_SPARK.glob("hadoop-client-api-*.jar")).stem.rpartition("-")[2]
-"""Spark has all else that a server needs, of this version."""
 _PACKAGES = (
-    ("org.apache.hadoop", "hadoop-client-minicluster", _VERSION),
+    ("org.apache.hadoop", "hadoop-client-minicluster", HADOOP),
     ("org.junit.jupiter", "junit-jupiter-api", "5.11.4"),
 )
+"""Spark has all else that a server needs, of this version."""
 _JAVA = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
@@ -30,7 +27,7 @@ def hdfs_server() -> Generator[Remote]:
     with tempfile.TemporaryDirectory(prefix="ghcm-hdfs-") as folder:
         with socket.create_server(("127.0.0.1", 0)) as found:
             port = found.getsockname()[1]
-        jars = ":".join([*map(str, _fetched().glob("*.jar")), f"{_SPARK}/*"])
+        jars = ":".join([*map(str, fetched(f"hadoop-minicluster-{HADOOP}", _PACKAGES).glob("*.jar")), f"{SPARK}/*"])
         command = ["java", *_JAVA, "-cp", jars, "org.apache.hadoop.test.MiniDFSClusterManager"]
         command += ["-format", "-nnport", str(port), "-datanodes", "1", "-writeConfig", "ready.xml"]
         command += ["-D", "dfs.namenode.file.close.num-committed-allowed=1"]  # else closing a file takes half a second
@@ -53,22 +50,3 @@ def hdfs_server() -> Generator[Remote]:
 def new_folder(server: Remote) -> Remote:
     """A folder that no other test has."""
     return server / uuid.uuid4().hex
-
-
-def _fetched() -> Path:
-    """The folder of the packages, which Spark's Ivy fetches once."""
-    folder = JARS.parent / f"hadoop-minicluster-{_VERSION}"
-    if folder.exists():
-        return folder
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    own = Path.home() / ".ivy2" / "ivysettings.xml"
-    with tempfile.TemporaryDirectory(prefix="fetching-", dir=folder.parent) as work:
-        for package in _PACKAGES:
-            line = ["java", "-jar", str(next(_SPARK.glob("ivy-*.jar")))]
-            line += ["-settings", str(own)] if own.exists() else []
-            line += ["-cache", f"{work}/ivy", "-notransitive", "-confs", "master", "-dependency", *package]
-            line += ["-retrieve", f"{work}/jars/[artifact]-[revision].[ext]"]
-            subprocess.run(line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True)
-        with suppress(OSError):  # another was faster
-            Path(work, "jars").rename(folder)
-    return folder

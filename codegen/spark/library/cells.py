@@ -16,7 +16,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ghcm.codegen.spark.library.doubts import Decoded, Opening
-from ghcm.codegen.spark.library.files import LINES, exactly, path_in, read_lines
+from ghcm.codegen.spark.library.files import LINES, exactly, read_lines
+from ghcm.codegen.spark.library.hadoop import path_in
 from ghcm.codegen.spark.library.job import Job, Step, refusal
 from ghcm.codegen.spark.library.plain_cells import Layout, PlainCells, escaped_separator, plain_cells
 from ghcm.codegen.spark.library.sql import matching, quoted

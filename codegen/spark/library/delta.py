@@ -9,14 +9,14 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, DateType, StructField, StructType, TimestampType
 
 from ghcm.codegen.spark.library.afar import FOUND, parquet_rows
-from ghcm.codegen.spark.library.files import empty, escaped, name_behind
+from ghcm.codegen.spark.library.files import empty, name_behind, spark_paths
+from ghcm.codegen.spark.library.hadoop import spark_path
 from ghcm.codegen.spark.library.job import Job, Step, letters, parted, refusing_table
 from ghcm.codegen.spark.library.sql import fails, is_member, named, quoted
 from ghcm.codegen.spark.library.types import EnumType, columns_of, null_at, record_type, stored, stored_columns
 from ghcm.formats.records import object_reader
 from ghcm.formats.tables import table_rows
 from ghcm.places import place
-from ghcm.stores import scheme_of
 from ghcm.tables.reading import OpenTable, divided_values
 from ghcm.tables.versions import DataFile
 from ghcm.types import Struct
@@ -82,10 +82,10 @@ def rows_of_files(
     schema = StructType([field for name, field in held.items() if name not in values])
     if not names:
         return empty(job, StructType([*held.values(), *FOUND.fields]))
-    if scheme_of(folder) is not None:
+    if spark_path(job.spark, folder) is None:
         rows = parquet_rows(job, folder, names, schema)
     else:
-        rows = job.spark.read.schema(schema).parquet(*(escaped(str(Path(folder, name))) for name in names))
+        rows = job.spark.read.schema(schema).parquet(*spark_paths(job, [f"{folder}/{name}" for name in names]))
         rows = rows.selectExpr("*", f"{name_behind(folder)} AS `@file`", "_metadata.row_index + 1 AS `@number`")
     if not values and kept is None:
         return rows

@@ -5,13 +5,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
-from urllib.parse import unquote
+from urllib.parse import quote
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, LongType, StringType, StructField, StructType
 
 from ghcm.codegen.spark.library.doubts import Gathered, Opening, settled
+from ghcm.codegen.spark.library.hadoop import path_in, path_sql, spark_path
 from ghcm.codegen.spark.library.job import Failures, Job, Step, letters, parted, refusal
 from ghcm.codegen.spark.library.sql import text, when
 from ghcm.codegen.spark.library.types import plain_fields, record_columns
@@ -38,15 +39,21 @@ def find_files(job: Job, step: Step, pattern: str, compression: str = "ending") 
     return found
 
 
-def is_sparks(name: str, compression: str) -> bool:
+def is_sparks(job: Job, name: str, compression: str) -> bool:
     """Whether Spark itself reads a file as it is meant: it goes by the ending, has no codec for zstd everywhere, and
-    none of the clients of stores, which are a download of hundreds of megabytes.
+    not the client of every store.
     """
-    if scheme_of(name) is not None:
+    if spark_path(job.spark, job.where(name)) is None:
         return False
     by_ending = os.path.splitext(name)[1] in (".gz", ".bz2", ".deflate", ".lz4", ".snappy", ".zst", ".zstd")
     kind = packed(Path(name).suffix, compression)
     return (kind == "gzip" and name.endswith(".gz")) or (kind == "none" and not by_ending)
+
+
+def spark_paths(job: Job, names: Sequence[str]) -> list[str]:
+    """Files that Spark reads, as it is told of them."""
+    found = (spark_path(job.spark, job.where(name)) for name in names)
+    return [escaped(path) for path in found if path is not None]
 
 
 def listed(job: Job, names: Mapping[str, str]) -> DataFrame:
@@ -63,8 +70,8 @@ def read_lines(job: Job, names: Sequence[str], compression: str = "ending") -> D
     """The lines of files: `@text`, perhaps with a carriage return at its end, `@file`, and where they stand in it:
     `@block` and `@row`.
     """
-    own = [name for name in names if is_sparks(name, compression)]
-    others = [name for name in names if not is_sparks(name, compression)]
+    own = [name for name in names if is_sparks(job, name, compression)]
+    others = [name for name in names if not is_sparks(job, name, compression)]
     lines = spark_lines(job, own) if own else empty(job, LINES)
     if not others:
         return lines
@@ -74,7 +81,7 @@ def read_lines(job: Job, names: Sequence[str], compression: str = "ending") -> D
 
 def spark_lines(job: Job, names: Sequence[str]) -> DataFrame:
     """The lines of files that Spark reads itself."""
-    lines = job.spark.read.option("lineSep", "\n").text([escaped(job.where(name)) for name in names])
+    lines = job.spark.read.option("lineSep", "\n").text(spark_paths(job, names))
     return lines.selectExpr(
         "value AS `@text`",
         "_metadata.file_path AS `@file`",
@@ -85,12 +92,7 @@ def spark_lines(job: Job, names: Sequence[str]) -> DataFrame:
 
 def url_of(job: Job, name: str) -> str:
     """A file as Spark names it."""
-    return name if scheme_of(name) is not None else Path(job.where(name)).as_uri()
-
-
-def path_in(url: str) -> str:
-    """The path of a file that Spark names so; a URL of another place as it is."""
-    return unquote(re.sub("^file:/+", "/", url)) if url.startswith("file:") else url
+    return quote(name, safe=":/@") if scheme_of(name) is not None else Path(job.where(name)).as_uri()
 
 
 def file_name(job: Job, names: Sequence[str]) -> str:
@@ -100,13 +102,12 @@ def file_name(job: Job, names: Sequence[str]) -> str:
     lead = os.path.commonprefix(folders)  # noqa: RUF071  what is not a whole folder is cut off
     lead = lead[: lead.rfind("/") + 1]
     name = name_behind(os.path.abspath(job.where(lead or ".")), "`@file`")
-    return f"if(startswith(`@file`, 'file:'), concat({text(lead)}, {name}), `@file`)"
+    return f"if(startswith(`@file`, 'file:'), concat({text(lead)}, {name}), {path_sql('`@file`')})"
 
 
 def name_behind(folder: str, url: str = "_metadata.file_path") -> str:
     """The name in a folder of the file that Spark reads, in SQL."""
-    path = f"regexp_replace(url_decode(replace({url}, '+', '%2B')), '^file:/+', 'file:///')"
-    return f"substring({path}, {len('file://' + os.path.join(folder, '')) + 1})"
+    return f"substring({path_sql(url)}, {len(os.path.join(folder, '')) + 1})"
 
 
 LINES = StructType(
@@ -188,8 +189,8 @@ def numbered(job: Job, lines: DataFrame, names: Sequence[str], compression: str 
     """The lines of some of these files with `@number`, from 1, and the names of the files. In one of several pieces,
     the lines of the pieces before are counted first.
     """
-    name, cut = file_name(job, names), [name for name in names if is_sparks(name, compression)]
-    if not any(os.path.getsize(job.where(name)) > WHOLE for name in cut if not name.endswith(".gz")):
+    name, cut = file_name(job, names), [name for name in names if is_sparks(job, name, compression)]
+    if not any(place(Path(), job.where(name)).stat().st_size > WHOLE for name in cut if not name.endswith(".gz")):
         return lines.withColumns({"@number": F.expr("`@row`"), "@file": F.expr(name)})
     before = "PARTITION BY `@file` ORDER BY `@block` ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
     pieces = read_lines(job, names, compression).groupBy("@file", "@block").agg(F.expr("count(1) AS `@lines`"))

@@ -9,14 +9,14 @@ from pyspark.sql.types import StructField, StructType, TimestampType
 
 from ghcm.codegen.spark.library.columnar import Proven, Rows, proven_by, rows_as_records, spark_type
 from ghcm.codegen.spark.library.delta import rows_as_texts
-from ghcm.codegen.spark.library.files import escaped, file_name
+from ghcm.codegen.spark.library.files import file_name, spark_paths
+from ghcm.codegen.spark.library.hadoop import spark_path
 from ghcm.codegen.spark.library.job import Job, Step, letters, parted, refusal
 from ghcm.codegen.spark.library.sql import fails, quoted
 from ghcm.codegen.spark.library.types import record_type
 from ghcm.errors import GhcmError
 from ghcm.formats.tables import read_footer
 from ghcm.places import place
-from ghcm.stores import scheme_of
 from ghcm.types import Struct
 
 
@@ -41,7 +41,7 @@ def alike_files(job: Job, names: list[str], struct: Struct) -> tuple[list[AlikeF
         except GhcmError as error:
             raise refusal(error, file=name) from None
         given = _given(columns, metadata)
-        if given is None or scheme_of(name) is not None:
+        if given is None or spark_path(job.spark, job.where(name)) is None:
             others.append(name)
             continue
         proven = proven_by(metadata)
@@ -66,8 +66,7 @@ def rows_of_alike(job: Job, step: Step, files: AlikeFiles) -> DataFrame | None:
     found = rows_as_records(step.input, files.given, files.proven)
     if not found.sure:
         return None
-    paths = [escaped(job.where(name)) for name in files.names]
-    rows = job.spark.read.schema(files.given).parquet(*paths)
+    rows = job.spark.read.schema(files.given).parquet(*spark_paths(job, files.names))
     return (_guarded(job, step, rows, found, files) if found.doubt else rows).selectExpr(*found.columns)
 
 

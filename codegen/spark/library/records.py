@@ -14,7 +14,8 @@ from ghcm.codegen.spark.library.afar import parquet_rows
 from ghcm.codegen.spark.library.cells import csv_heads, read_cells, zeek_heads
 from ghcm.codegen.spark.library.delta import rows_divided
 from ghcm.codegen.spark.library.doubts import Decoded, Opening
-from ghcm.codegen.spark.library.files import accepted, empty, escaped, exactly, find_files, listed, read_lines
+from ghcm.codegen.spark.library.files import accepted, empty, exactly, find_files, listed, read_lines, spark_paths
+from ghcm.codegen.spark.library.hadoop import spark_path
 from ghcm.codegen.spark.library.job import Job, Step, passed, refusal
 from ghcm.codegen.spark.library.parquet_files import alike_files, rows_of_alike
 from ghcm.codegen.spark.library.plain_json import parsed_by_spark, plain_form
@@ -36,7 +37,6 @@ from ghcm.formats.records import Row, json_parser, object_reader
 from ghcm.formats.tables import read_tables, table_rows
 from ghcm.formats.zeek_log import ZeekLog
 from ghcm.places import place
-from ghcm.stores import scheme_of
 from ghcm.types import Struct
 from ghcm.values import has_decimal
 
@@ -253,10 +253,10 @@ def read_parquet(job: Job, step: Step, sink: str, path: str) -> DataFrame:
         return empty(job, schema)
     if files[0].values:
         rows = rows_divided(job, folder, files, element)
-    elif scheme_of(folder) is not None:
+    elif spark_path(job.spark, folder) is None:
         rows = parquet_rows(job, folder, [file.name for file in files], schema).selectExpr(*map(quoted, schema.names))
     else:
-        rows = job.spark.read.schema(schema).parquet(*(escaped(os.path.join(folder, file.name)) for file in files))
+        rows = job.spark.read.schema(schema).parquet(*spark_paths(job, [f"{folder}/{file.name}" for file in files]))
     promised = {*never_null(job, sink, folder), *files[0].values}
     error = first(*(lacking(part, promised) for part in columns_of(element).fields))
     return rows if error is None else passed(job, rows, step, error)

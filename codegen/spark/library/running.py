@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from ghcm.codegen.spark.library.doubts import Gathered
+from ghcm.codegen.spark.library.hadoop import share_connection
 from ghcm.codegen.spark.library.job import COUNTS_WITHIN, Failures, Job, Refused, Step, refusal
 from ghcm.codegen.spark.library.redis_sinks import redis_client, redis_url
 from ghcm.codegen.spark.library.sql import constant, text
@@ -69,6 +70,7 @@ class Unit:
         """
         for name, value in SETTINGS.items():
             spark.conf.set(name, value)
+        share_connection(spark)
         job = Job(spark, self.name, self.file, {"call": uuid.uuid4().hex, "base": ".", **context})
         job.given = read_parameters(self, parameters)
         try:
