@@ -78,7 +78,8 @@ def cluster(tmp_path: Path) -> Iterator[str]:
     url = f"spark://127.0.0.1:{port}"
     with ExitStack() as stack:
         started = [java("master.Master", "--port", str(port), "--webui-port", "0", folder=tmp_path / "master")]
-        stack.callback(lambda: [each.kill() or each.wait() for each in started])
+        stack.callback(lambda: [each.wait() for each in started])
+        stack.callback(lambda: [each.kill() for each in started])
         for attempt in Retrying(retry=retry_if_exception_type(OSError), **PATIENT):
             with attempt:
                 socket.create_connection(("127.0.0.1", port)).close()
