@@ -70,6 +70,13 @@ def java(main: str, *words: str, folder: Path) -> subprocess.Popen[bytes]:
         )  # fmt: skip
 
 
+def end(processes: list[subprocess.Popen[bytes]]) -> None:
+    """End them all."""
+    for each in processes:
+        each.kill()
+        each.wait()
+
+
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[str]:
     """The URL of a master with two workers."""
@@ -78,8 +85,7 @@ def cluster(tmp_path: Path) -> Iterator[str]:
     url = f"spark://127.0.0.1:{port}"
     with ExitStack() as stack:
         started = [java("master.Master", "--port", str(port), "--webui-port", "0", folder=tmp_path / "master")]
-        stack.callback(lambda: [each.wait() for each in started])
-        stack.callback(lambda: [each.kill() for each in started])
+        stack.callback(end, started)
         for attempt in Retrying(retry=retry_if_exception_type(OSError), **PATIENT):
             with attempt:
                 socket.create_connection(("127.0.0.1", port)).close()
