@@ -287,8 +287,8 @@ class _Builder:
             self.problems.error(
                 "GHCM-113", "a record that gives its fields stands ahead of others", late.span, hint=hint
             )
-        fields = tuple(each for each in present if isinstance(each, tuple))
-        return tuple(each.of for each in spreads), cast("tuple[_Field, ...]", fields)
+        fields = tuple(cast("_Field", each) for each in present if not isinstance(each, _Spread))
+        return tuple(each.of for each in spreads), fields
 
     def spread(self, span: Span, of: ast.Expr) -> _Spread:
         return _Spread(of, span)
