@@ -67,8 +67,7 @@ def main() -> None:
     arguments.add_argument("--runs", type=int, default=3)
     arguments.add_argument("--events", type=int, default=10_000_000, help="of NEXMark; 46 of 50 are bids")
     arguments.add_argument("--seconds", type=float, default=20, help="of load at each rate of calls")
-    arguments.add_argument("--rows", type=int, default=48_000_000, help="of sistream1, about a gigabyte")
-    arguments.add_argument("--rows", type=int, default=10_000_000, help="of each format for doors")
+    arguments.add_argument("--rows", type=int, help="of each format for doors (10 million), of sistream1 (48 million)")
     arguments.add_argument("--calls", type=int, default=100_000, help="how many there are for endurance")
     options = arguments.parse_args()
     benchmarks: dict[str, Callable[[], list[Row]]] = {
@@ -81,13 +80,13 @@ def main() -> None:
         "editor": lambda: editing.measure(100),
         "charts": lambda: charts.measure(50),
         "scenarios": lambda: scenarios.measure(options.alerts, options.runs),
-        "doors": lambda: doors.measure(options.rows, options.runs),
+        "doors": lambda: doors.measure(options.rows or 10_000_000, options.runs),
         "topics": lambda: topics.measure(options.runs),
         "chains": lambda: chains.measure(options.runs),
         "expansion": lambda: expansion.measure(options.runs),
         "state": state.measure,
         "nexmark": lambda: nexmark.measure(options.events, options.runs),
-        "sistream1": lambda: sistream1.measure(options.rows, options.runs),
+        "sistream1": lambda: sistream1.measure(options.rows or 48_000_000, options.runs),
         "endurance": lambda: endurance.measure(options.calls),
     }
     show(row for name in options.only or names for row in benchmarks[name]())
