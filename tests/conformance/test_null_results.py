@@ -5,6 +5,9 @@ from collections import Counter
 import pytest
 from pyspark.sql import SparkSession
 
+from ghcm.language.parser import parse
+from ghcm.lowering import lower
+from ghcm.source import Source
 from tests.conformance.spark_sinks import differences_on_spark
 from tests.conformance.text_programs import agrees_natively, program_of
 
@@ -19,3 +22,25 @@ def test_the_native_forms_take_nulls() -> None:
 @pytest.mark.slow
 def test_spark_takes_nulls(spark: SparkSession) -> None:
     assert differences_on_spark(spark, program_of("null_results")) == []
+
+
+GUARDED = """program guarded
+record R {{ k: string?, n: int }}
+sink out = files("out", mode = append)
+stream u {{
+  rows = memory([{{ k: null, n: 1 }}, {{ k: "b", n: 2 }}, {{ k: "a", n: 0 }}]).as(R)
+  rows.{}.to(out)
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        'filter(r => if r.k is null then false else r.k > "a" or (r.k > "a" and r.n > 1))',
+        'filter(r => (r.k is not null and r.k > "a") or (r.k is not null and r.k > "a" and r.n > 1))',
+        'map(r => { a: if r.k is null then false else r.k > "a", b: if r.k is null then true else r.k > "a" })',
+    ],
+)
+def test_what_stands_twice_behind_a_test_for_null_stays_behind_it(call: str) -> None:
+    assert agrees_natively(lower(parse(Source("guarded.istream", GUARDED.format(call))))).sinks["out"]

@@ -32,11 +32,15 @@ class RowScope:
     shared: dict[str, Code] = field(default_factory=dict[str, Code])
 
     def share(self, *exprs: expr.Expr) -> list[str]:
-        """Lines that compute what the expressions hold more than once and what cannot fail, so that it is done once."""
+        """Lines that compute what the expressions hold more than once and what cannot fail, so that it is done once.
+        What counts on a test that something is not null stays behind the test.
+        """
         inner = bound_names(*exprs)
         parts = (part for node in exprs for part in walk(node))
         found = [
-            part for part in parts if isinstance(part, expr.Call) and not (can_fail(part) or free_names(part) & inner)
+            part
+            for part in parts
+            if isinstance(part, expr.Call) and not (can_fail(part) or _is_tested(part) or free_names(part) & inner)
         ]
         counted = Counter(map(repr, found))
         lines: list[str] = []
@@ -195,6 +199,10 @@ class RowScope:
                 known.append(code)
         inner = ROW_FUNCTIONS[node.function](self, node, known)
         return Code(" and ".join([*tests, inner.at(AND)]), AND)
+
+
+def _is_tested(part: expr.Expr) -> bool:
+    return any(isinstance(each, expr.Call) and each.function == "known" for each in walk(part))
 
 
 _CHEAP = {"is_null", "is_not_null", "known", "widen", "not", "and", "or", "coalesce", "to_micros", "from_micros"}
