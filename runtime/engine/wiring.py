@@ -25,7 +25,7 @@ from ghcm.runtime.sinks.backend import SinkWriter
 from ghcm.runtime.sinks.joint import JointWriter
 from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Broadcast, Exchange, Forward, Global, Hash, Rebalance, Task, Unit
-from ghcm.spg.ops import To, Union
+from ghcm.spg.ops import Publish, To, Union
 from ghcm.spg.traits import Role, traits_of
 from ghcm.types import Shape
 
@@ -202,6 +202,13 @@ def _operator(task: Task, instance: Instance, ends: Ends, running: Running) -> O
         running.host,
         urgent=running.urgent,
         done_before=begun.finished,
-        computes=not running.urgent and task.collection.shape is not Shape.TABLE,  # which calls look at
+        computes=not running.urgent and _may_compute(task),
         follower=None if running.idleness is None else running.idleness.follower(instance.name),
     )
+
+
+def _may_compute(task: Task) -> bool:
+    """Whether a compute thread may process its batches: not where calls look at its table meanwhile, nor where it
+    publishes, which is the loop's to do.
+    """
+    return task.collection.shape is not Shape.TABLE and not isinstance(task.op, Publish)
