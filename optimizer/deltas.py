@@ -135,6 +135,7 @@ def _applied(function: Lambda, argument: Expr) -> Expr:
 def decided(condition: Expr) -> bool | None:
     """What a condition is whatever the record is; None where that is not to be seen.
 
+    >>> from ghcm.expr import Var
     >>> from ghcm.types import Bool
     >>> fresh, returns = Literal(False, Bool()), Var("returns", Bool())
     >>> decided(Call("and", (fresh, Call("not", (returns,), Bool())), Bool()))
