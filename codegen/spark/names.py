@@ -67,6 +67,7 @@ class Ahead:
         """A name that none of the columns has."""
         name = word if word in self.later and word not in self.known else variable(word)
         self.known.add(name)
+        known_names().taken.add(name)
         return quoted(name)
 
     def add(self, word: str, value: str, expr: Expr | None = None) -> str:

@@ -50,8 +50,6 @@ def _folded(changes: Sequence[dict[str, Any]], key: tuple[str, ...]) -> list[obj
     return list(left.values())
 
 
-_SESSIONS = "session windows"
-
 ARROYO = CaseSet(
     "arroyo",
     "Arroyo's SQL smoke tests",
@@ -60,5 +58,4 @@ ARROYO = CaseSet(
     waits={
         "every_aggregate": "aggregates by bits, correlation and regression; quantiles that are estimated or weighted"
     },
-    partly={"global_session_window": _SESSIONS, "session_window": _SESSIONS},
 )

@@ -72,5 +72,4 @@ BEAM = CaseSet(
         "selfcheck_missing_output_at_end": _HARNESS,
     },
     late=frozenset(_LATE),
-    partly={"early_late_sessions": "session windows", "sessions": "session windows"},
 )

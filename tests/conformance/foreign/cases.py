@@ -41,10 +41,9 @@ class Difference:
 @dataclass(frozen=True, slots=True)
 class CaseSet:
     """A folder of cases. `waits`: what the cases without a program wait for, or the ruling that makes them differ.
-    `partly`: what those with a program wait for on the native engine, which refuses them. `late`: those in which
-    records are late, which none is in a batch unit. `differs`: in which rows the results of a program differ from
-    the source's, and why. `refused`: programs that have to be wrong, as the source's statements are, or wrong by
-    ours, and what the source says.
+    `late`: those in which records are late, which none is in a batch unit. `differs`: in which rows the results of a
+    program differ from the source's, and why. `refused`: programs that have to be wrong, as the source's statements
+    are, or wrong by ours, and what the source says.
     """
 
     name: str
@@ -52,7 +51,6 @@ class CaseSet:
     load: Callable[[Path, str], Case] = field(repr=False)
     names: Callable[[Path], Sequence[str]] = field(repr=False)
     waits: Mapping[str, str] = field(default_factory=dict[str, str])
-    partly: Mapping[str, str] = field(default_factory=dict[str, str])
     late: frozenset[str] = frozenset()
     differs: Mapping[str, Difference] = field(default_factory=dict[str, Difference])
     refused: Mapping[str, str] = field(default_factory=dict[str, str])

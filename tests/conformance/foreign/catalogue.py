@@ -53,9 +53,8 @@ def _of(cases: CaseSet) -> list[str]:
 
 def _row(cases: CaseSet, name: str) -> str:
     agrees = "agrees but for" if name in cases.differs else "agrees"
-    native = f"waits for {cases.partly[name]}" if name in cases.partly else agrees
     spark = "knows no late records" if name in cases.late else agrees
-    return f"| [{name}]({_place(cases, name)}) | {agrees} | {native} | {spark} |"
+    return f"| [{name}]({_place(cases, name)}) | {agrees} | {agrees} | {spark} |"
 
 
 def _place(cases: CaseSet, name: str) -> str:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tests.conformance.foreign.cases import Case, CaseSet, json_lines
-from tests.conformance.foreign.ksql_waits import DIFFERS, PARTLY, REFUSED, WAITS
+from tests.conformance.foreign.ksql_waits import DIFFERS, REFUSED, WAITS
 
 __all__ = ["KSQL"]
 
@@ -142,6 +142,4 @@ def _moment(milliseconds: int) -> str:
     return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")
 
 
-KSQL = CaseSet(
-    "ksql", "KSQL's queries of 2018", _load, _names, waits=WAITS, partly=PARTLY, differs=DIFFERS, refused=REFUSED
-)
+KSQL = CaseSet("ksql", "KSQL's queries of 2018", _load, _names, waits=WAITS, differs=DIFFERS, refused=REFUSED)

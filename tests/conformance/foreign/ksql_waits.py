@@ -6,20 +6,13 @@ from collections.abc import Mapping
 
 from tests.conformance.foreign.cases import Difference
 
-__all__ = ["DIFFERS", "PARTLY", "REFUSED", "WAITS"]
+__all__ = ["DIFFERS", "REFUSED", "WAITS"]
 
 _AVRO = "nothing: columns that a registry of Avro schemas knows; a program declares its records (`ghcm schema infer`)"
-_SESSIONS = "session windows"
 
 WAITS: Mapping[str, str] = {
     "elements/validate_avro_fails_on_incompatible_schema_evolution": _AVRO,
     "elements/validate_avro_ok_without_elements": _AVRO,
-}
-
-PARTLY: Mapping[str, str] = {
-    "session-windows/legacy_session": _SESSIONS,
-    "session-windows/max_session": _SESSIONS,
-    "window-bounds/table_session": _SESSIONS,
 }
 
 _CUT = "the source compares the first results only, and leaves out those of its last record"

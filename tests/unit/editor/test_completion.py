@@ -63,7 +63,7 @@ def test_the_likeliest_come_first(written: str, first: list[str]) -> None:
         (WATCH + '  more = files("more", compression = |', ["gzip", "zstd", "none"]),
         (WATCH + '  more = kafka("more", key = |', ["at", "page", "bytes"]),
         (WATCH + "  totals.aggregate_by_key(count(), n = |", [each.function.value for each in AGGREGATES.values()]),
-        ("sink other = |", ["files", "kafka", "parquet", "redis", "sql"]),
+        ("sink other = |", ["discard", "files", "kafka", "parquet", "redis", "sql"]),
         ("cache calls = |", ["kafka", "redis"]),
     ],
 )
