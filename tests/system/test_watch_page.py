@@ -39,13 +39,14 @@ def source() -> Iterator[Feed]:
 def monitor(tmp_path_factory: pytest.TempPathFactory, source: Feed) -> Iterator[Running]:
     folder = tmp_path_factory.mktemp("watch")
     program = lay_out(folder, source.port)
-    write_chain(folder, program)
     with running(folder) as daemon:
         daemon.submit(program.name)
         source.send(office(begin(), 28))
         # The windows that the last connection lets end, ten seconds of disorder before it; no more come by themselves.
         until(lambda: len(rows(daemon, "throughput", "limit=1000")) >= 166, "the windows of the first half hour")
         until(lambda: len(rows(daemon, "alerts")) >= 5, "the alarms of the first half hour")
+        until(lambda: rebuilt(daemon) == ["done"], "the call of the policy at the end of the alerts that lie in a file")
+        write_chain(folder, program)
         yield daemon
 
 
@@ -63,8 +64,13 @@ def page(chromium: Browser, monitor: Running) -> Iterator[Page]:
     assert complaints == []
 
 
+def rebuilt(daemon: Running) -> list[str]:
+    """How the calls are that would write other chains."""
+    return [str(each["state"]) for each in daemon.get("/programs/traffic/units/rebuild/calls").json]
+
+
 def write_chain(folder: Path, program: Path) -> None:
-    """A chain as the Spark job of the program writes it, without Spark."""
+    """A chain as the job of the program writes it."""
     made = check(program)
     places = connected(folder)
     at = 1_767_603_600_000_000
