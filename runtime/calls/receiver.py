@@ -16,7 +16,7 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.calls.ordering import SerialQueue
 from ghcm.runtime.jobs.calls import CallStore, Start
 from ghcm.runtime.pubsub.cache import Delivery, MessageCache
-from ghcm.runtime.pubsub.envelope import Instruction
+from ghcm.runtime.pubsub.envelope import Instruction, storable
 from ghcm.runtime.worker import may_pass
 
 _log = logging.getLogger(__name__)
@@ -178,7 +178,9 @@ class Receiver:
 
     def _take(self, delivery: Delivery) -> bool:
         if self._calls is not None:
-            if self._is_elsewhere(delivery.instruction, self._calls):
+            with storable(delivery.instruction):
+                elsewhere = self._is_elsewhere(delivery.instruction, self._calls)
+            if elsewhere:
                 self._look_later(delivery)
                 return False
             start, call = self._calls.started(delivery.instruction, self._executor)
