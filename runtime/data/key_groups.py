@@ -160,7 +160,8 @@ def _mixed(numbers: pl.Series) -> pl.Series:
 
 
 def _bits(keys: pl.Series) -> pl.Series:
-    plain = keys.fill_null(0.0) + 0.0
+    plain = keys.fill_null(0.0)
+    plain = plain.set(plain == 0.0, 0.0)  # Polars adds no zero, which would take the sign of another
     bits = pl.Series(values=cast("Any", plain.to_arrow()).view(pa.uint64()), dtype=pl.UInt64)
     nan = plain.is_nan()
     return bits.set(nan, _NAN) if nan.any() else bits

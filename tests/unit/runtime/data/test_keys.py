@@ -48,6 +48,7 @@ from tests.laws.spg_values import types, values_of
         (True, Bool(), 112),
         (0.5, Float(), 111),
         (math.nan, Float(), 92),
+        (-0.0, Float(), 0),
         (None, Nullable(Int()), 42),
         (decimal.Decimal("1.50"), Decimal(9, 2), 9),
         ((1, "a"), tuple_of(Int(), String()), 11),
