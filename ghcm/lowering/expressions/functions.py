@@ -10,8 +10,8 @@ from typing import cast
 
 from ghcm.codes import Code
 from ghcm.errors import Reported, attempt, both, every, suggest
-from ghcm.expr import Expr, Lambda, Let, Literal, Var, bound_names, children, free_names, fresh, substitute
-from ghcm.functions import FUNCTIONS
+from ghcm.expr import Call, Expr, Lambda, Let, Literal, Var, bound_names, children, free_names, fresh, substitute
+from ghcm.functions import FUNCTIONS, resolve
 from ghcm.language import ast, trees
 from ghcm.lowering.context import Context, Defined, Scope
 from ghcm.lowering.expressions.records import fits
@@ -21,6 +21,13 @@ from ghcm.types import Bool, Struct, Type, strip
 
 _LARGEST = 5_000
 """Parts of one expression with all functions written out."""
+
+
+def call_of(name: str, *arguments: Expr) -> Call:
+    """The call of a function that takes these arguments as they are."""
+    found = resolve(FUNCTIONS[name], tuple(each.type for each in arguments))
+    assert found is not None and found.parameters == tuple(each.type for each in arguments), name
+    return Call(name, arguments, found.result)
 
 
 def define(declared: Mapping[str, ast.FunctionDecl], context: Context) -> None:

@@ -7,10 +7,11 @@ Numbers and times can be turned, texts cannot, so that all texts of an order go 
 from dataclasses import dataclass, replace
 
 from ghcm.codes import Code
-from ghcm.expr import Call, Expr, Lambda, Literal, MakeStruct
-from ghcm.functions import FUNCTIONS, comparable, resolve
+from ghcm.expr import Expr, Lambda, Literal, MakeStruct
+from ghcm.functions import comparable
 from ghcm.language import ast
 from ghcm.lowering.drafts import Step
+from ghcm.lowering.expressions.functions import call_of
 from ghcm.source import Span
 from ghcm.types import Bool, Decimal, Duration, Float, Int, Timestamp, Type, is_nullable, strip, tuple_of
 
@@ -93,27 +94,21 @@ def _can_turn(type_: Type) -> bool:
 
 def _turned(value: Expr) -> tuple[Expr, ...]:
     """Values that are ordered the other way round: NaN, the greatest, becomes the least, and null the greatest."""
-    null = (_call("is_null", value),) if is_nullable(value.type) else ()
+    null = (call_of("is_null", value),) if is_nullable(value.type) else ()
     match strip(value.type):
         case Float():
-            nan = _call("eq", value, Literal(float("nan"), Float()))
-            return (*null, _call("not", nan), _call("neg", value))
+            nan = call_of("eq", value, Literal(float("nan"), Float()))
+            return (*null, call_of("not", nan), call_of("neg", value))
         case Decimal():
-            return (*null, _call("neg", value))
+            return (*null, call_of("neg", value))
         case Bool():
-            return (*null, _call("not", value))
+            return (*null, call_of("not", value))
         case Timestamp() | Duration():
-            return (*null, _less_than_none(_call("to_micros", value)))
+            return (*null, _less_than_none(call_of("to_micros", value)))
         case _:  # whole numbers
             return (*null, _less_than_none(value))
 
 
 def _less_than_none(number: Expr) -> Expr:
     """-1 - n, which no whole number of 64 bits is too large for."""
-    return _call("sub", Literal(-1, Int()), number)
-
-
-def _call(name: str, *arguments: Expr) -> Expr:
-    found = resolve(FUNCTIONS[name], tuple(each.type for each in arguments))
-    assert found is not None, name
-    return Call(name, arguments, found.result)
+    return call_of("sub", Literal(-1, Int()), number)

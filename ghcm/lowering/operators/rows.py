@@ -12,9 +12,10 @@ from dataclasses import replace
 from ghcm import types
 from ghcm.codes import Code
 from ghcm.errors import Reported, attempt
-from ghcm.expr import Call, Expr, Get, Lambda, Literal, MakeStruct, Var, walk
-from ghcm.functions import FUNCTIONS, comparable, resolve
+from ghcm.expr import Expr, Get, Lambda, Literal, MakeStruct, Var, walk
+from ghcm.functions import comparable
 from ghcm.lowering.drafts import RULES, Bound, Flow, Step, rule
+from ghcm.lowering.expressions.functions import call_of
 from ghcm.lowering.narrowing import Outcome, known, narrow, to_known
 from ghcm.lowering.operators.sources import conforming
 from ghcm.lowering.types import has_null
@@ -230,8 +231,8 @@ def sampled(element: Type, fraction: float, seed: int, *, windowed: bool) -> Lam
         return None
     whole: Expr = Literal(f"{seed}", types.String())
     for text in texts:
-        whole = _call("add", _call("add", whole, Literal(",", types.String())), text)
-    return Lambda((record,), _call("lt", _call("md5", whole), Literal(_bound(fraction), types.String())))
+        whole = call_of("add", call_of("add", whole, Literal(",", types.String())), text)
+    return Lambda((record,), call_of("lt", call_of("md5", whole), Literal(_bound(fraction), types.String())))
 
 
 def _bound(fraction: float) -> str:
@@ -252,19 +253,13 @@ def _texts(of: Expr) -> Iterator[Expr]:
         case types.String():
             text = of
         case types.Float():
-            text = _call("to_string", _call("add", of, Literal(0.0, types.Float())))
+            text = call_of("to_string", call_of("add", of, Literal(0.0, types.Float())))
         case types.Timestamp() | types.Duration():
-            text = _call("to_string", _call("to_micros", of))
+            text = call_of("to_string", call_of("to_micros", of))
         case types.List():
-            text = _call("to_string", _call("length", of))
+            text = call_of("to_string", call_of("length", of))
         case types.Bytes():
-            text = _call("to_hex", of)
+            text = call_of("to_hex", of)
         case types.Bool() | types.Int() | types.Int32() | types.Date() | types.Enumeration():
-            text = _call("to_string", of)
-    yield _call("coalesce", text, Literal("null", types.String())) if is_nullable(text.type) else text
-
-
-def _call(name: str, *arguments: Expr) -> Expr:
-    found = resolve(FUNCTIONS[name], tuple(each.type for each in arguments))
-    assert found is not None and found.parameters == tuple(each.type for each in arguments), name
-    return Call(name, arguments, found.result)
+            text = call_of("to_string", of)
+    yield call_of("coalesce", text, Literal("null", types.String())) if is_nullable(text.type) else text
