@@ -8,7 +8,18 @@ from dataclasses import dataclass
 
 from pyspark.sql import types as T
 
-from ghcm.codegen.spark.library.plain_json import Form, Unsuited, failed, micros_of, moment_of, never, same
+from ghcm.codegen.spark.library.plain_json import (
+    BASE64,
+    CLOCK,
+    DAY,
+    Form,
+    Unsuited,
+    failed,
+    micros_of,
+    moment_of,
+    never,
+    same,
+)
 from ghcm.codegen.spark.library.sql import is_member, named, quoted, text, when
 from ghcm.codegen.spark.library.types import EnumType, columns_of
 from ghcm.formats.zeek_log import Dialect
@@ -17,9 +28,6 @@ _ODD = r"\x00-\x08\x0a-\x1f\uFFFD"
 """Control characters but for tabs; and what Java has in place of bytes that are not UTF-8."""
 _INT, _INT32 = "[+-]?+[0-9]{1,18}+", "[+-]?+[0-9]{1,9}+"
 _FLOAT = rf"{_INT}(?:\.[0-9]++)?+(?:[eE][+-]?+[0-9]{{1,2}}+)?+"
-_BASE64 = "(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?+"
-_DAY = "[12][0-9]{3}-[01][0-9]-[0-3][0-9]"
-_CLOCK = r"[0-2][0-9]:[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6}+)?+(?:Z|[+-][01][0-9]:[0-5][0-9])?+"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +153,9 @@ def _form(type_: T.DataType, layout: Layout) -> Form:
         case T.StringType():
             return _string(layout)
         case T.DateType():
-            return Form(_DAY, T.StringType(), lambda parsed: f"CAST({parsed} AS date)", failed)
+            return Form(DAY, T.StringType(), lambda parsed: f"CAST({parsed} AS date)", failed)
         case T.TimestampType():
-            return Form(f"{_FLOAT}|{_DAY}(?:[T ]{_CLOCK})?+", T.StringType(), moment_of, failed)
+            return Form(f"{_FLOAT}|{DAY}(?:[T ]{CLOCK})?+", T.StringType(), moment_of, failed)
         case T.DayTimeIntervalType():
             return Form(_FLOAT, T.DoubleType(), micros_of, failed)
         case T.DecimalType(precision=precision, scale=scale):
@@ -156,7 +164,7 @@ def _form(type_: T.DataType, layout: Layout) -> Form:
             cast = f"AS decimal({precision},{scale}))"
             return Form(digits, T.StringType(), lambda parsed: f"CAST({parsed} {cast}", failed)
         case T.BinaryType() if layout.own:
-            return Form(_BASE64, T.StringType(), lambda parsed: f"unbase64({parsed})", failed)
+            return Form(BASE64, T.StringType(), lambda parsed: f"unbase64({parsed})", failed)
         case _:
             raise Unsuited
 

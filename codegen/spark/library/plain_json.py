@@ -28,9 +28,9 @@ _KEY = rf'"[^"\\{_ODD}]*+"'
 _INT = "-?+(?:0|[1-9][0-9]{0,17}+)"
 _INT32 = "-?+(?:0|[1-9][0-9]{0,8}+)"
 _FLOAT = rf"{_INT}(?:\.[0-9]++)?+(?:[eE][+-]?+[0-9]{{1,2}}+)?+"
-_BASE64 = '"(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?+"'
-_DAY = "[12][0-9]{3}-[01][0-9]-[0-3][0-9]"
-_CLOCK = r"[0-2][0-9]:[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6}+)?+(?:Z|[+-][01][0-9]:[0-5][0-9])?+"
+BASE64 = "(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?+"
+DAY = "[12][0-9]{3}-[01][0-9]-[0-3][0-9]"
+CLOCK = r"[0-2][0-9]:[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6}+)?+(?:Z|[+-][01][0-9]:[0-5][0-9])?+"
 _DEEPEST = 3
 """So many brackets within each other a value may have that the record does not name."""
 _LONGEST = "1.9e15"
@@ -101,13 +101,13 @@ def _form(type_: T.DataType, *, own: bool) -> Form:
         case T.StringType():
             return Form(_STRING, type_, same, never)
         case T.BinaryType():
-            return Form(_BASE64, type_, same, never)
+            return Form(f'"{BASE64}"', type_, same, never)
         case T.NullType():
             return Form("null", T.StringType(), lambda _: "NULL", never)
         case T.DateType():
-            return Form(f'"{_DAY}"', T.StringType(), lambda parsed: f"CAST({parsed} AS date)", failed)
+            return Form(f'"{DAY}"', T.StringType(), lambda parsed: f"CAST({parsed} AS date)", failed)
         case T.TimestampType():
-            return Form(f'{_FLOAT}|"{_DAY}(?:[T ]{_CLOCK})?+"', T.StringType(), moment_of, failed)
+            return Form(f'{_FLOAT}|"{DAY}(?:[T ]{CLOCK})?+"', T.StringType(), moment_of, failed)
         case T.DayTimeIntervalType():
             return Form(_FLOAT, T.DoubleType(), micros_of, failed)
         case T.DecimalType(precision=precision, scale=scale):
