@@ -59,15 +59,14 @@ def _inputs(unit: Unit, task: Task, need: Need) -> list[Need]:
         case ops.Filter(predicate=predicate):
             return [need | given_to(predicate)]
         case ops.Map(function=function) | ops.MapToPair(function=function):
-            return [given_to(_pruned_function(op, function, need)) if not can_fail(function.body) else ALL]
+            return [given_to(_pruned_function(op, function, need))]
         case ops.KeyBy(function=function):
             (record,) = function.parameters
             return [given_to(function) | read_of(_pruned(record, need.of("value")), record.name)]
         case ops.FlatMap(function=function):
             return [given_to(function)]
         case ops.MapValues(function=function):
-            read = given_to(_pruned_function(op, function, need))
-            return [_pair(read) if not can_fail(function.body) else ALL]
+            return [_pair(given_to(_pruned_function(op, function, need)))]
         case ops.EventTime(time=time):
             return [ALL if is_nullable(time.body.type) else need | given_to(time)]
         case ops.ArrivalTime():
