@@ -62,7 +62,7 @@ def groups_of(keys: pl.Series, type_: types.Type, groups: int = GROUPS) -> pl.Se
 
 def key_type(schema: types.Struct, columns: Sequence[str]) -> types.Type:
     """The type of the key that some columns make, all where none is named: that of the one, or a struct of several."""
-    fields = tuple(schema.fields[schema.index(name)] for name in columns) or schema.fields
+    fields = tuple(schema.field_of(name) for name in columns) or schema.fields
     return fields[0].type if len(fields) == 1 else types.Struct(fields)
 
 
@@ -148,8 +148,8 @@ def _column(keys: pl.Series, type_: types.Type) -> pl.Series:
         case _ if isinstance(plain, _WHOLE):
             hashed = _mixed(keys.cast(pl.Int64).fill_null(0).reinterpret(signed=False))
         case _:  # rare as a key: one by one
-            of_value = _hashing(type_)
-            return pl.Series(list(map(of_value, values(keys, type_))), dtype=pl.UInt64)
+            optional = types.as_nullable(plain)  # the fields of a struct that is null are, whatever their type says
+            return pl.Series(list(map(_hashing(optional), values(keys, optional))), dtype=pl.UInt64)
     missing = keys.is_null()
     return hashed.set(missing, _mix(_NULL)) if missing.any() else hashed
 

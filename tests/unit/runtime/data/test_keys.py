@@ -20,12 +20,14 @@ from ghcm.types import (
     Bool,
     Bytes,
     Decimal,
+    Field,
     Float,
     Int,
     Int32,
     List,
     Nullable,
     String,
+    Struct,
     Timestamp,
     Type,
     tuple_of,
@@ -73,6 +75,12 @@ def test_keys_spread_over_all_groups() -> None:
     groups = Counter(key_group(f"host-{number}", String()) for number in range(12_800))
     assert len(groups) == 128
     assert max(groups.values()) < 200
+
+
+@pytest.mark.parametrize("part", [Decimal(10, 2), List(Int()), String(), Float()], ids=str)
+def test_a_struct_that_is_null_has_its_key_group_in_columns(part: Type) -> None:
+    key = Nullable(Struct((Field("a", part),)))
+    assert groups_of(series("key", [None], key), key).to_list() == [key_group(None, key)]
 
 
 @given(st.data())
