@@ -176,6 +176,10 @@ class Struct:
         """The field of that name, or None."""
         return next((part for part in self.fields if part.name == name), None)
 
+    def field_of(self, name: str) -> Field:
+        """The field of that name; ValueError if it has none."""
+        return self.fields[self.index(name)]
+
     def index(self, name: str) -> int:
         """The position of the field of that name; ValueError if it has none."""
         return [part.name for part in self.fields].index(name)

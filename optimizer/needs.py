@@ -103,7 +103,7 @@ def _with_types(expr: Expr, types: Mapping[str, Type]) -> Expr:
                 return expr
             struct = strip(changed.type)
             assert isinstance(struct, Struct)
-            type_ = struct.fields[struct.index(name)].type
+            type_ = struct.field_of(name).type
             return Get(changed, name, as_nullable(type_) if is_nullable(changed.type) else type_)
         case _:  # the others are made of such
             parts = tuple(_with_types(part, types) for part in children(expr))

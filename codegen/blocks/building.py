@@ -77,7 +77,7 @@ class _Builder:
                 self._outside(columns_of(step.given), at)
             case ops.Window():
                 held, before = columns_of(step.given), self.columns
-                self._outside(Struct((held.fields[held.index("window")],)), at)
+                self._outside(Struct((held.field_of("window"),)), at)
                 known = {**before, **self.columns}
                 self.columns = {name: known[name] for name in held.names}
             case _:

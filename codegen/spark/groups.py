@@ -163,7 +163,7 @@ def aggregate_body(scope: Scope, op: AggregateByKey) -> list[str]:
 
 def _struct(scope: Scope, values: Mapping[str, Checked], *, exact: bool = False) -> Checked:
     gives = scope.gives.columns
-    struct = strip(gives.fields[gives.index("value")].type)
+    struct = strip(gives.field_of("value").type)
     assert isinstance(struct, Struct)
     return make_struct(struct, values.values(), exact=exact)
 

@@ -89,7 +89,7 @@ def _pair_type(scope: Scope, op: Join) -> Struct:
 
 def _pair(kind: JoinKind, gives: Struct) -> dict[str, Checked]:
     """Key, value and window of the columns of two pairs."""
-    held = strip(gives.fields[gives.index("value")].type)
+    held = strip(gives.field_of("value").type)
     assert isinstance(held, Struct)
     value = make_struct(held, (_field(side, "value") for side in ("left", "right")), exact=True)
     columns = {"key": _of_either("key", kind), "value": value}

@@ -75,7 +75,7 @@ def _hashes(unit: Unit, task: Task) -> bool:
         names = hashed(edge.exchange, schema)
         if traits_of(task.op).exchange is not Together.EQUAL and names != ("key",):
             return False
-        keys.append([_of_hash(schema.fields[schema.index(name)].type) for name in names])
+        keys.append([_of_hash(schema.field_of(name).type) for name in names])
     return all(each == keys[0] for each in keys)
 
 

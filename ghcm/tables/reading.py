@@ -324,7 +324,7 @@ def _fits(known: Type, wanted: Type, said: str | None, *, inside: bool = False) 
             return all(_fits(*pair, said, inside=True) for pair in pairs)
         case types.Struct() as one, types.Struct() as other:
             there = [name for name in one.names if name in other.names]  # in the same order: so does Arrow cast
-            held = ((one.fields[one.index(name)].type, other.fields[other.index(name)].type) for name in there)
+            held = ((one.field_of(name).type, other.field_of(name).type) for name in there)
             same = all(_fits(*pair, said, inside=True) for pair in held)
             rest = [field for field in other.fields if field.name not in there]
             in_order = there == [name for name in other.names if name in there]

@@ -104,14 +104,9 @@ def compare_dead(expected: Iterable[DeadLetterRow], found: Iterable[tuple[str, s
     """What two collections of dead letters differ in, as multisets of (task, reason, input); inputs as JSON where
     they are.
     """
-    missing = [(each.task, each.reason.value, _canonical(each.input)) for each in expected]
-    surplus: list[tuple[str, str, str]] = []
-    for task, reason, text in found:
-        letter = (task, reason, _canonical(text))
-        if letter in missing:
-            missing.remove(letter)
-        else:
-            surplus.append(letter)
+    mine = Counter((each.task, each.reason.value, _canonical(each.input)) for each in expected)
+    other = Counter((task, reason, _canonical(text)) for task, reason, text in found)
+    missing, surplus = (mine - other).elements(), (other - mine).elements()
     return [f"missing {letter}" for letter in missing] + [f"surplus {letter}" for letter in surplus]
 
 

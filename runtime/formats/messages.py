@@ -60,7 +60,7 @@ class Messages:
         self._value = value_of(connector.fields, schema)
         self._name = connector.format.name
         held = [*connector.fields, *(("value", name) for name in self._value.names if self._name == "raw")]
-        self._columns = [part_column(word, schema.fields[schema.index(name)]) for word, name in held]
+        self._columns = [part_column(word, schema.field_of(name)) for word, name in held]
         self._decoder = open_decoder(connector.format, self._value)
         self._avro: AvroValues | None = None
         if self._name == "csv":
@@ -102,7 +102,7 @@ class Messages:
     def _joined(self, batch: Batch, columns: Mapping[str, Sequence[object]]) -> Batch:
         """What values hold, with the columns beside."""
         if batch.columnar:
-            made = [series(name, columns[name], self._schema.fields[self._schema.index(name)].type) for name in columns]
+            made = [series(name, columns[name], self._schema.field_of(name).type) for name in columns]
             frame = batch.frame().with_columns(made)
             return Batch.from_frame(self._schema, frame, partition=batch.partition)
         held = dict(zip(self._value.names, zip(*batch.rows(), strict=True), strict=True)) if len(batch) else {}

@@ -28,7 +28,7 @@ class SessionsOperator(TaskOperator):
         super().__init__(task, unit, context)
         self._gap = op.gap_us
         keyed = self._takes.shape is Shape.PAIRS
-        self._key = _field(self._takes.columns, "key").type if keyed else None
+        self._key = self._takes.columns.field_of("key").type if keyed else None
         self._window = task.schema.index("window")
         self._taken: list[Batch] = []
 
@@ -116,7 +116,7 @@ class SessionsOperator(TaskOperator):
         others = [pl.col(name).ne_missing(pl.col(name).shift(1)) for name in names]
         begins = pl.any_horizontal(time - time.shift(1) >= self._gap, *others).fill_null(value=True)
         ends = pl.col("@begins").shift(-1, fill_value=True)
-        times = _field(self._schema, "window").type
+        times = self._schema.field_of("window").type
         window = pl.struct(
             pl.when("@begins").then(time).forward_fill().alias("start"),
             pl.when(ends).then(time + self._gap).backward_fill().alias("end"),
@@ -135,7 +135,7 @@ class SessionsOperator(TaskOperator):
             return frame.select(*(leaf.alias(f"@{number}") for number, leaf in enumerate(leaves)), TIME)
         numbers: dict[object, int] = {}
         identity = identity_of(self._key)
-        keys = Batch.from_frame(types.Struct((_field(self._takes.columns, "key"),)), frame.select("key")).rows()
+        keys = Batch.from_frame(types.Struct((self._takes.columns.field_of("key"),)), frame.select("key")).rows()
         same = [key if identity is None else identity(key) for (key,) in keys]
         return pl.DataFrame({"@0": [numbers.setdefault(each, len(numbers)) for each in same], TIME: frame[TIME]})
 
@@ -144,10 +144,6 @@ class SessionsOperator(TaskOperator):
 
     def _put_back(self, kept: Any) -> None:
         self._taken += [batch_of(self._takes, rows, partition) for partition, rows in kept]
-
-
-def _field(columns: types.Struct, name: str) -> types.Field:
-    return columns.fields[columns.index(name)]
 
 
 def _leaves(column: pl.Expr, type_: types.Type) -> list[pl.Expr] | None:

@@ -61,7 +61,7 @@ def _encode(sink: Sink, key: KeyOf | None) -> _Encode:
         texts = _texts(sink, key, encoder(topic.format, sink.columns))
         return lambda rows: (*texts(rows), [])
     [(_, name)] = topic.fields
-    column, rest = sink.columns.fields[sink.columns.index(name)], value_of(topic.fields, sink.columns)
+    column, rest = sink.columns.field_of(name), value_of(topic.fields, sink.columns)
     write, headers = encoder(topic.format, rest), header_writer(column.type)
 
     def without(rows: Rows) -> pl.Series:

@@ -233,7 +233,7 @@ def chosen_fields(written: ast.Apply, of: ast.Attribute, scope: Scope) -> Expr:
     kept = names if of.name == "only" else [name for name in struct.names if name not in names]
     if not kept:
         raise scope.report(Code.BAD_OPERANDS, f'"{of.name}" leaves no field', written.span)
-    fields = [struct.fields[struct.index(name)] for name in kept]
+    fields = [struct.field_of(name) for name in kept]
     type_ = Struct(tuple(Field(each.name, each.type) for each in fields))
 
     def parts(it: Expr, _: Scope) -> Expr:

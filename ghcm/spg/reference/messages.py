@@ -32,7 +32,7 @@ def _record(message: Message, place: str, offset: int, connector: Kafka, element
         "partition": int(number or 0),
         "offset": offset,
     }
-    row = {name: _part(known[word], element.fields[element.index(name)].type) for word, name in connector.fields}
+    row = {name: _part(known[word], element.field_of(name).type) for word, name in connector.fields}
     value = value_of(connector.fields, element)
     if connector.format.name == "raw":
         (field,) = value.fields
