@@ -24,6 +24,7 @@ from ghcm.runtime.bundle import job_library
 from ghcm.runtime.calls.once import run_with
 from ghcm.runtime.contract import Form, Publication
 from ghcm.runtime.data.columns import Row, rows_of
+from ghcm.runtime.data.keys import identity_of
 from ghcm.runtime.engine.scheduler import Scheduler
 from ghcm.runtime.engine.services import Services
 from ghcm.runtime.native.code import SinkCode
@@ -127,8 +128,9 @@ class _Keeping(Services):
         assert isinstance(task.op, To)
         sink, code = self.program.sink(task.op.sink), self.code(unit).get(task.id)
         key = code.key if isinstance(code, SinkCode) and sink.mode is not Mode.APPEND else None
+        identity = identity_of(sink.key.body.type) if sink.key is not None else None
         rows = self.kept.setdefault(sink.name, [])
-        return lambda: _Writer(sink, key, rows)
+        return lambda: _Writer(sink, key if key is None or identity is None else lambda row: identity(key(row)), rows)
 
 
 @dataclass
@@ -158,7 +160,7 @@ class _Writer:
         """As `SinkWriter.commit`."""
         rows, self.taken = self.taken, []
         if self.key is not None:
-            rows = list({repr(self.key(row)): row for row in rows}.values())
+            rows = list({self.key(row): row for row in rows}.values())
         self.rows += rows
         return Commit(version, len(rows), now_us())
 

@@ -58,6 +58,20 @@ def test_it_finds_each_planted_difference() -> None:
         assert sum(map(len, found.given.rows.values())) == 1, f"{plant}: not made small"
 
 
+@pytest.mark.parametrize("form", ["rows", "columns"])
+def test_zeros_of_both_signs_are_one_key_of_a_sink(form: Form) -> None:
+    text = f"""program p\n{RECORD}
+sink last = redis("last", key = r => r.x, mode = upsert)
+batch u {{
+  files("in.jsonl").as(R).to(last)
+}}
+"""
+    program = lower(parse(Source("p.istream", text)))
+    engine = Native(program, program.unit("u"), form, optimised=False)
+    found = verify(program, program.unit("u"), [engine], examples=100)
+    assert found.difference is None, found.difference
+
+
 PROGRAM = f"""program whole
 {RECORD}
 record Sum {{ key: string, value: int }}
