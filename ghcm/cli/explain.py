@@ -68,6 +68,9 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command, by name
     if error is not None:
         _about_error(error, json=json)
     if program is not None and engines:
+        if svg is not None or code or pass_ or until or without:
+            message = "--engines stands alone: --svg, --code, --pass, --until and --without do not go with it"
+            raise GhcmError(message, code="GHCM-605", hint="ask for one after the other.")
         _engines(program, json=json)
     elif program is not None:
         _program(program, svg, code, json, _Asked(pass_, until, tuple(without or ())))
@@ -95,11 +98,14 @@ def _program(program: Path, svg: Path | None, code: bool, json: bool, asked: _As
     from ghcm.spg.text import print_program
 
     chosen(until=asked.shown)  # says which names there are
+    if asked.shown is not None and code:
+        hint = "leave out --pass, or --code."
+        raise GhcmError("--pass shows one pass alone, and no code", code="GHCM-605", hint=hint)
     compiled = driver.compile(program, without=asked.without, until=asked.until)
     if svg is not None:
         _draw(compiled, svg)
     if json:
-        terminal.json_line(_document(compiled) | ({"code": dict(compiled.code)} if code else {}))
+        terminal.json_line(_document(compiled, asked.shown) | ({"code": dict(compiled.code)} if code else {}))
         return
     if asked.shown is not None:
         _pass(compiled, asked.shown)
@@ -117,7 +123,7 @@ def _program(program: Path, svg: Path | None, code: bool, json: bool, asked: _As
         terminal.note(f"{svg}: drawn")
 
 
-def _document(compiled: Compiled) -> dict[str, object]:
+def _document(compiled: Compiled, shown: str | None) -> dict[str, object]:
     from ghcm.spg.json import to_json
 
     optimised = compiled.optimised
@@ -142,6 +148,7 @@ def _document(compiled: Compiled) -> dict[str, object]:
                 ],
             }
             for before, step in _steps(compiled)
+            if shown in (None, step.optimiser_pass)
         ],
         "remarks": [str(remark) for remark in optimised.remarks],
         "units": [

@@ -54,6 +54,8 @@ COMMANDS = {
     "explain svg of nothing": ["explain", "--svg", "x.svg"],
     "explain a pass": ["explain", "visits.istream", "--pass", "compress-tasks", "--without", "required-columns"],
     "explain no pass": ["explain", "visits.istream", "--until", "compress-task"],
+    "explain a pass and code": ["explain", "visits.istream", "--pass", "compress-tasks", "--code"],
+    "explain engines and code": ["explain", "visits.istream", "--engines", "--code"],
     "explain operator": ["explain", "--operator", "filter"],
     "explain operator and aggregate": ["explain", "--operator", "count"],
     "explain operator json": ["explain", "--operator", "reply", "--json"],
