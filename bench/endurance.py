@@ -1,7 +1,6 @@
 """A hundred calls a second for long: whether latency, memory and the store stay as they are.
 
-What is over is kept for a short time, so that the store has reached its bound after the first minutes; Redis after ten,
-for which it keeps feedback.
+What is over is kept for a short time, so that the store has reached its bound after the first minutes.
 """
 
 from __future__ import annotations

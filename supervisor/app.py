@@ -25,7 +25,7 @@ from ghcm.runtime.daemon.protocol import LONGEST_LINE, decode, encode
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.jobs.store import open_store
 from ghcm.runtime.keeping import keep
-from ghcm.runtime.pubsub.cache import Inbox
+from ghcm.runtime.pubsub.cache import FEEDBACK_SECONDS, Inbox
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.settings import Settings
 from ghcm.supervisor import call_routes, chart_routes, job_routes, pages, problems, sink_routes, status_routes
@@ -109,8 +109,8 @@ class Supervisor:
         self._service = CallService(store, inbox, connections.async_cache, self.settings)
         for close in (self._service.close, *(mail.close for mail in mails), self._renderer.close):
             self._closing.push_async_callback(close)
-        # Feedback of long ago is in the store; a minute covers clocks that differ.
-        since = f"{int((time.time() - 60) * 1000)}-0"
+        # Feedback of long ago is in the store; that of the last minute covers clocks that differ.
+        since = f"{int((time.time() - FEEDBACK_SECONDS) * 1000)}-0"
         for mail in mails:
             listening = partial(inbox.serve, since, mail)
             self._tasks.append(asyncio.create_task(keep("the ear for feedback", listening), name="feedback"))

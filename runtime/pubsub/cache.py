@@ -18,6 +18,11 @@ from ghcm.runtime.pubsub.envelope import Feedback, Instruction, Unacceptable
 START = "0"
 """The position before the first feedback of an address; the one before a moment is its milliseconds and `-0`."""
 
+FEEDBACK_SECONDS = 60
+"""How far back feedback is read by who has been away, and so how long a cache keeps it in memory, where each minute of
+a hundred calls a second takes 1.4 MB; the call store keeps the final one for longer.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Topic:

@@ -1,7 +1,7 @@
 """A msg cache on Redis Streams: one stream per cache, one consumer group per unit.
 
 An entry has one field `e`, the envelope. It leaves the stream when it is acknowledged, so streams do not grow and
-nothing unacknowledged is ever trimmed; feedback streams keep ten minutes. A consumer keeps its name over restarts and
+nothing unacknowledged is ever trimmed; a feedback stream keeps a minute. A consumer keeps its name over restarts and
 first takes what it had been given before; what a consumer holds that has not been heard of for a lease goes to another.
 """
 
@@ -19,7 +19,7 @@ from redis.client import Pipeline
 
 from ghcm.errors import GhcmError
 from ghcm.fence import Fence, hold, write_redis
-from ghcm.runtime.pubsub.cache import START, Delivery, Positioned
+from ghcm.runtime.pubsub.cache import FEEDBACK_SECONDS, START, Delivery, Positioned
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, decode_feedback, encode
 from ghcm.runtime.pubsub.redis_connection import (
     BLOCK_SECONDS,
@@ -43,9 +43,6 @@ often.
 
 FEEDBACK_COUNT = 512
 """How much feedback is read at once."""
-
-FEEDBACK_SECONDS = 600
-"""How long feedback stays at its address; the call store keeps the final one longer."""
 
 
 @dataclass(eq=False)
