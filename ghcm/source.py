@@ -28,8 +28,11 @@ class Source:
 
     def line(self, number: int) -> str:
         """The text of line `number` (from 1) without its line end; empty past the end of the text."""
-        lines = self.text.split("\n")
-        return lines[number - 1].rstrip("\r") if 0 < number <= len(lines) else ""
+        starts = self._line_starts
+        if not 0 < number <= len(starts):
+            return ""
+        end = starts[number] - 1 if number < len(starts) else len(self.text)
+        return self.text[starts[number - 1] : end].rstrip("\r")
 
     def offset(self, line: int, column: int) -> int:
         """The offset of a line and column (both from 1), clipped to the text."""

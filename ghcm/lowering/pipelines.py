@@ -5,10 +5,8 @@ called on, its arguments, whether its input ends, and whether the unit's engine 
 operator is in `ghcm.lowering.operators`.
 """
 
-from contextlib import suppress
-
 from ghcm.codes import Code
-from ghcm.errors import Reported, sound, suggest
+from ghcm.errors import Reported, attempt, sound, suggest
 from ghcm.language import ast
 from ghcm.lowering import foreign_idioms
 from ghcm.lowering.arguments import match_arguments
@@ -29,21 +27,53 @@ _AFTER_TO = ("to", "publish", "named")
 
 
 def evaluate(written: ast.Expr, unit: UnitDraft) -> Bound:
-    """The collection that a pipeline gives, its tasks added to the unit."""
-    bound = _evaluated(written, unit)
+    """The collection that a pipeline gives, its tasks added to the unit. Chains are followed by a loop, however many
+    operators they have; each is checked, though what it is called on may be wrong.
+    """
+    start, calls = _chain(written, unit)
+    if not calls:
+        return _begun(start, unit)
+    bound = attempt(_begun, start, unit)
+    for call in calls[:-1]:
+        bound = attempt(_operator, call, bound, unit)
+    return _operator(calls[-1], bound, unit)
+
+
+def _chain(written: ast.Expr, unit: UnitDraft) -> tuple[ast.Expr, list[ast.Apply]]:
+    """What a pipeline begins with, and the calls of operators behind it."""
+    calls: list[ast.Apply] = []
+    while isinstance(written, ast.Apply) and isinstance(written.function, ast.Attribute):
+        name = written.function.name
+        _note_end(name, unit)
+        if name in READS or (name not in OPERATORS and name in unit.context.pipelines):
+            break
+        calls.append(written)
+        written = written.function.of
+    return written, calls[::-1]
+
+
+def _noted(written: ast.Expr, bound: Bound, unit: UnitDraft) -> Bound:
     if isinstance(bound, Flow):
         unit.context.note(written.span, bound.collection)
     return bound
 
 
-def _evaluated(written: ast.Expr, unit: UnitDraft) -> Bound:
+def _begun(written: ast.Expr, unit: UnitDraft) -> Bound:
+    """What stands at the beginning of a pipeline."""
+    return _noted(written, _first(written, unit), unit)
+
+
+def _first(written: ast.Expr, unit: UnitDraft) -> Bound:
     match written:
         case ast.Ref():
             return _name(written, unit)
         case ast.Apply(function=ast.Ref(name=name, span=span)):
             return _source(name, span, written, unit)
         case ast.Apply(function=ast.Attribute(of=of, name=name, span=span, name_span=name_span)):
-            return _operator(name, name_span or span, of, written, unit)
+            if name in READS:
+                return READS[name](_step(OPERATORS[name], name_span or span, written, unit), of)
+            function = unit.context.pipelines[name]
+            return written_out(function, (of, *_values(written)), written, unit, evaluate, named_nodes)
         case ast.Attribute(of=ast.Ref(name=of), name=name, span=span, name_span=name_span) if (
             of in unit.around.signatures
         ):
@@ -59,18 +89,21 @@ def _evaluated(written: ast.Expr, unit: UnitDraft) -> Bound:
 
 def named_nodes(written: ast.Expr, is_named: bool) -> set[int]:
     """The operator calls (by identity) that an assignment or `named` gives a name to."""
-    match written:
-        case ast.Apply(function=ast.Attribute(of=of, name="named")):
-            return named_nodes(of, True)
-        case ast.Apply(function=ast.Attribute(of=of, name="to" | "publish")):
-            return named_nodes(of, is_named)
-        case ast.Apply(function=ast.Attribute(of=of)):
-            inner = named_nodes(of, False)
-            return inner | {id(written)} if is_named else inner
-        case ast.Apply(function=ast.Ref()):
-            return {id(written)} if is_named else set()
-        case _:
-            return set()
+    found: set[int] = set()
+    while isinstance(written, ast.Apply):
+        match written.function:
+            case ast.Attribute(of=of, name="named"):
+                written, is_named = of, True
+            case ast.Attribute(of=of, name="to" | "publish"):
+                written = of
+            case ast.Attribute(of=of):
+                found |= {id(written)} if is_named else set()
+                written, is_named = of, False
+            case ast.Ref():
+                return found | ({id(written)} if is_named else set())
+            case _:
+                return found
+    return found
 
 
 def _name(written: ast.Ref, unit: UnitDraft) -> Bound:
@@ -114,15 +147,10 @@ def _values(written: ast.Apply) -> tuple[ast.Expr, ...]:
     return tuple(each.value for each in written.arguments)
 
 
-def _operator(name: str, span: Span | None, of: ast.Expr, written: ast.Apply, unit: UnitDraft) -> Bound:
-    _note_end(name, unit)
-    if name not in OPERATORS and (function := unit.context.pipelines.get(name)) is not None:
-        return written_out(function, (of, *_values(written)), written, unit, evaluate, named_nodes)
-    if name in READS:
-        return READS[name](_step(OPERATORS[name], span, written, unit), of)
-    bound: Bound | None = None
-    with suppress(Reported):  # `attempt` would cost a chain one frame more for each operator
-        bound = evaluate(of, unit)
+def _operator(written: ast.Apply, bound: Bound | None, unit: UnitDraft) -> Bound:
+    """What an operator gives of what it is called on, which is None where that is wrong."""
+    assert isinstance(written.function, ast.Attribute)
+    name, span = written.function.name, written.function.name_span or written.function.span
     operator = OPERATORS.get(name)
     if operator is None or name in SOURCES:
         hint = f"{name}(...) begins a pipeline."
@@ -133,13 +161,13 @@ def _operator(name: str, span: Span | None, of: ast.Expr, written: ast.Apply, un
     step = _step(operator, span, written, unit)
     if bound is not None and name in UNIONS:
         taken = bound if isinstance(bound, Raw) else _checked(step, bound)
-        return UNIONS[name](step, taken)
+        return _noted(written, UNIONS[name](step, taken), unit)
     try:
         flow = _checked(step, settle(step, bound) if isinstance(bound, Raw) else sound(bound))
     except Reported:
         behind_mistake(step)
         raise
-    return RULES[name](step, flow)
+    return _noted(written, RULES[name](step, flow), unit)
 
 
 def _step(operator: Operator, span: Span | None, written: ast.Apply, unit: UnitDraft) -> Step:

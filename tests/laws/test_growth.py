@@ -34,6 +34,15 @@ def filters_in_a_row(lines: int) -> str:
     )
 
 
+def filters_in_a_chain(lines: int) -> str:
+    steps = "\n".join(f"    .filter(e => e.size > {n})" for n in range(lines))
+    return (
+        "program long\nrecord Event { size: int }\n"
+        f'stream watch {{\n  files("in.jsonl", format = json).as(Event)\n{steps}\n    .to(kept)\n}}\n'
+        'sink kept = parquet("kept", mode = append)\n'
+    )
+
+
 def many_records(lines: int) -> str:
     declared: list[str] = []
     for n in range(lines // 2):
@@ -61,7 +70,9 @@ def calls(run: Callable[[], object]) -> int:
 
 
 @pytest.mark.parametrize(
-    "program", [written, one_long_unit, filters_in_a_row, many_records], ids=lambda each: each.__name__
+    "program",
+    [written, one_long_unit, filters_in_a_row, filters_in_a_chain, many_records],
+    ids=lambda each: each.__name__,
 )
 def test_work_grows_no_faster_than_the_program(tmp_path: Path, program: Callable[[int], str]) -> None:
     path = tmp_path / "large.istream"
@@ -72,8 +83,9 @@ def test_work_grows_no_faster_than_the_program(tmp_path: Path, program: Callable
     assert counts[LARGE] < counts[SMALL] * LARGE / SMALL * 1.25, counts
 
 
-def test_two_thousand_filters_in_a_row_are_compiled_into_one_task(tmp_path: Path) -> None:
+@pytest.mark.parametrize("program", [filters_in_a_row, filters_in_a_chain], ids=lambda each: each.__name__)
+def test_two_thousand_filters_are_compiled_into_one_task(tmp_path: Path, program: Callable[[int], str]) -> None:
     path = tmp_path / "long.istream"
-    path.write_text(filters_in_a_row(VERY_LONG))
+    path.write_text(program(VERY_LONG))
     compiled = driver.compile(path)
     assert [(each.calls_before, each.calls_after) for each in compiled.optimised.summaries] == [(VERY_LONG + 3, 3)]

@@ -277,7 +277,7 @@ def _step(function: Callable[..., object], span: Span) -> ast.Expr:
 
     def naming(target: object, _: Span | None) -> str | ast.Expr:
         if isinstance(target, Pipeline) and target in inside:
-            return resolve(target.expr, naming)
+            return target.expr
         return Later.of(target)
 
     return resolve(written, naming)

@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import islice
 from types import CodeType, FrameType, TracebackType
 
 from ghcm.errors import Diagnostic, Diagnostics, ProgramError
@@ -107,12 +106,18 @@ def shown(filename: str) -> str:
 
 def _at_instruction(code: CodeType, offset: int, line: int | None) -> Span:
     source = source_of(code.co_filename)
-    where: Where = next(islice(code.co_positions(), max(offset // 2, 0), None), (None, None, None, None))
+    known, at = _positions(code), max(offset // 2, 0)
+    where: Where = known[at] if at < len(known) else (None, None, None, None)
     return span_at(source, where) or at_line(source, where[0] or line or 1)
 
 
 Where = tuple[int | None, int | None, int | None, int | None]
 """First and last line, first and last column, as the interpreter keeps them of an instruction."""
+
+
+@lru_cache(maxsize=16)
+def _positions(code: CodeType) -> tuple[Where, ...]:
+    return tuple(code.co_positions())
 
 
 def span_at(source: Source, where: Where) -> Span | None:

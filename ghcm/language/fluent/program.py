@@ -165,7 +165,7 @@ def _name_of_target(target: object, span: Span | None) -> str | ast.Expr:
         case type():
             return target.__name__
         case Pipeline():
-            return resolve(target.expr, _name_of_target)
+            return target.expr
         case _:
             raise mistake("GHCM-132", f'a "{type(target).__name__}" has no name in the program', span)
 

@@ -183,7 +183,7 @@ def _statements(body: Body, definition: Definition) -> tuple[ast.Statement, ...]
 
     def naming(target: object, span: Span | None) -> str | ast.Expr:
         if isinstance(target, Pipeline) and target in uses:
-            return names[target] if target in names else resolve(target.expr, naming)
+            return names.get(target, target.expr)
         return Later.of(target)
 
     found: list[ast.Statement] = []

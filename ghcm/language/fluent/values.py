@@ -11,12 +11,12 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from itertools import count
 from math import copysign, isfinite
-from typing import Protocol, TypeVar, cast, runtime_checkable
+from typing import Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 from ghcm.codes import Code
 from ghcm.language import ast, trees
@@ -67,8 +67,14 @@ def targets(node: ast.Node) -> list[object]:
     return [held.target for each in trees.walk(node) for held in trees.held(each) if isinstance(held, Later)]
 
 
-def resolve(node: _N, naming: Callable[[object, Span | None], str | ast.Expr]) -> _N:
-    """The tree with each `Later` replaced: `naming` gives a name or a whole expression. `ProgramError` if too deep."""
+Naming: TypeAlias = "Callable[[object, Span | None], str | ast.Expr]"
+"""The name of an object, or the expression that stands for it, in which others are still to be named."""
+
+
+def resolve(node: _N, naming: Naming) -> _N:
+    """The tree with each `Later` replaced by its name. `ProgramError` if it is too deep, as chains of operators never
+    are: they are followed by a loop.
+    """
     try:
         return cast(_N, _resolve(node, naming))
     except RecursionError:
@@ -77,17 +83,34 @@ def resolve(node: _N, naming: Callable[[object, Span | None], str | ast.Expr]) -
         raise mistake(Code.TOO_DEEP.value, message, node.span, hint=hint) from None
 
 
-def _resolve(node: object, naming: Callable[[object, Span | None], str | ast.Expr]) -> object:
-    match node:
-        case Later():
-            return naming(node.target, None)
-        case ast.Ref(name=Later() as name, span=span):
-            found = naming(name.target, span)
-            return ast.Ref(found, span=_narrowed(span, found)) if isinstance(found, str) else found
-        case ast.Node():
-            return trees.changed(node, _resolve, naming)
-        case _:
-            return node
+def _resolve(node: object, naming: Naming) -> object:
+    calls: list[tuple[ast.Apply, ast.Attribute]] = []
+    while True:
+        match node:
+            case ast.Apply(function=ast.Attribute(of=of) as function):
+                calls.append((node, function))
+                node = of
+            case ast.Ref(name=Later() as name, span=span):
+                found = naming(name.target, span)
+                if isinstance(found, str):
+                    node = ast.Ref(found, span=_narrowed(span, found))
+                    break
+                node = found
+            case _:
+                break
+    made = _below(node, naming)
+    for call, function in reversed(calls):
+        named = replace(function, of=cast("ast.Expr", made))
+        arguments = tuple([cast("ast.Argument", _below(each, naming)) for each in call.arguments])
+        result = cast("ast.TypeExpr | None", _below(call.result, naming))
+        made = replace(call, function=named, arguments=arguments, result=result)
+    return made
+
+
+def _below(node: object, naming: Naming) -> object:
+    if isinstance(node, Later):
+        return naming(node.target, None)
+    return trees.changed(node, _resolve, naming) if isinstance(node, ast.Node) else node
 
 
 def _narrowed(span: Span | None, name: str) -> Span | None:

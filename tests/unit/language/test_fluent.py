@@ -353,8 +353,6 @@ def chained(operators: int, folder: Path) -> Path:
     return path
 
 
-def test_a_pipeline_of_many_operators_is_followed_and_one_that_is_too_long_is_a_mistake(tmp_path: Path) -> None:
-    text = print_program(load(chained(120, tmp_path)))
-    assert text.count(".filter(") == 120
-    with pytest.raises(ProgramError, match=r"GHCM-226\]: a pipeline .* is longer than can be followed\n.*chained_400"):
-        load(chained(400, tmp_path))
+def test_a_pipeline_of_many_operators_is_followed(tmp_path: Path) -> None:
+    text = print_program(load(chained(1_000, tmp_path)))
+    assert text.count(".filter(") == 1_000
