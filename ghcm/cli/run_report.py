@@ -44,7 +44,6 @@ class Report:
         self._sql = sql
         self._json = json
         self._sinks: Sinks | None = None
-        self._totals: dict[str, int] = {}
         self._waiting: set[str] = set()
         self._url = ""
 
@@ -116,9 +115,10 @@ class Report:
     def so_far(self) -> None:
         """What there is of a run that does not come to its end, if there is anything."""
         dead = dead_letters(self._state.dead)
+        totals = self._totals()
         if self._json:
-            terminal.json_line({"event": "end", "complete": False, "sinks": self._totals, "dead_letters": dead})
-        elif self._totals or dead:
+            terminal.json_line({"event": "end", "complete": False, "sinks": totals, "dead_letters": dead})
+        elif totals or dead:
             self._sums(dead)
 
     def end(self, control: Control, *, strict: bool) -> None:
@@ -129,7 +129,7 @@ class Report:
         engines = _engines(calls)
         dead = dead_letters(self._state.dead)
         if self._json:
-            summary = {"sinks": self._totals, "dead_letters": dead, "calls": counted, "engines": engines}
+            summary = {"sinks": self._totals(), "dead_letters": dead, "calls": counted, "engines": engines}
             terminal.json_line({"event": "end", **summary})
         else:
             self._sums(dead)
@@ -145,9 +145,10 @@ class Report:
 
     def _sums(self, dead: dict[str, int]) -> None:
         """The rows of each sink, and what has failed."""
-        rows = [(sink.name, where(sink), self._rows(sink)) for sink in self.program.sinks]
+        totals = self._totals()
+        rows = [(sink.name, where(sink), _shown(sink, totals.get(sink.name))) for sink in self.program.sinks]
         terminal.table(("sink", "where", "rows"), rows, "no sinks")
-        if dead and self.program.sinks and not any(self._totals.values()):
+        if dead and self.program.sinks and not any(totals.values()):
             terminal.warn("warning: records have failed, and nothing was written to any sink (--strict: end with 1)")
         for unit, count in dead.items():
             folder = self._state.dead / self.program.name / unit
@@ -155,15 +156,10 @@ class Report:
             if reason := first_reason(folder):
                 terminal.note(f"    the first: {reason}")
 
-    def _rows(self, sink: Sink) -> str:
-        """How many rows a sink got; empty where that is not known."""
-        known = self._totals.get(sink.name)
-        return str(known or 0) if sink.connector.address[0] == "files" else "" if known is None else str(known)
+    def _totals(self) -> dict[str, int]:
+        return {} if self._sinks is None else self._sinks.totals()
 
     def _show(self, news: News) -> None:
-        if news.rows is not None:
-            kept = self._totals.get(news.sink, 0) if self.program.sink(news.sink).mode is Mode.APPEND else 0
-            self._totals[news.sink] = kept + news.rows
         if self._json:
             terminal.json_line({"event": "commit", **asdict(news)})
             return
@@ -171,6 +167,11 @@ class Report:
         terminal.say(f"{news.sink}: {count}")
         for row in news.sample:
             terminal.say(f"    {json_text.dumps(row, ensure_ascii=False)}")
+
+
+def _shown(sink: Sink, rows: int | None) -> str:
+    """How many rows a sink got; empty where that is not known."""
+    return str(rows or 0) if sink.connector.address[0] == "files" else "" if rows is None else str(rows)
 
 
 def _engines(calls: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
@@ -211,7 +212,8 @@ class Sinks:
 
     program: Program
     connections: Connections
-    _seen: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    _earlier: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    _rows: dict[str, dict[str, int | None]] = field(default_factory=dict[str, "dict[str, int | None]"])
     _views: dict[str, SinkView] = field(default_factory=dict[str, "SinkView"])
 
     def look(self) -> Iterator[News]:
@@ -221,6 +223,14 @@ class Sinks:
             if sink.name in written:
                 with suppress(GhcmError, OSError):  # it is away for a moment; the next look tells more
                     yield from self._look(sink)
+
+    def totals(self) -> dict[str, int]:
+        """The rows of each sink, where they are known: all that were appended, or those of the newest version."""
+        totals: dict[str, int] = {}
+        for name, versions in self._rows.items():
+            if known := [rows for rows in versions.values() if rows is not None]:
+                totals[name] = sum(known) if self.program.sink(name).mode is Mode.APPEND else known[-1]
+        return totals
 
     def prepare(self) -> None:
         """Load what reading rows takes, while there are none to be read."""
@@ -236,7 +246,7 @@ class Sinks:
                     from ghcm.runtime.sinks.sink import view
 
                     found = view(sink, self.connections)
-                    self._seen[sink.name] = {each.version for each in found.commits()}
+                    self._earlier[sink.name] = {each.version for each in found.commits()}
                     latest = found.latest() if kind == "files" else None  # which alone counts all
                     if latest and latest.rows and sink.mode is Mode.APPEND and sink.name in self._written():
                         kept[sink.name] = latest.rows
@@ -246,23 +256,30 @@ class Sinks:
         return {task.op.sink for unit in self.program.units for task in unit.tasks if isinstance(task.op, To)}
 
     def _look(self, sink: Sink) -> Iterator[News]:
-        from ghcm.runtime.sinks.sink import is_kept, is_readable, read, rows_of_call, view
+        from ghcm.runtime.sinks.sink import is_kept, view
 
         if not is_kept(sink):
             return
         if sink.name not in self._views:
             self._views[sink.name] = view(sink, self.connections)
-        commits = self._views[sink.name].commits()
-        seen = self._seen.setdefault(sink.name, set())
-        for version in [each.version for each in commits if each.version not in seen]:
-            seen.add(version)
-            if not is_readable(sink):
-                yield News(sink.name, version, None, ())
-            elif sink.mode in SINKS[sink.connector.word].keyed:
-                yield News(sink.name, version, None, _json(islice(read(sink, self.connections), _SAMPLE), sink.columns))
-            else:
-                page = rows_of_call(sink, self.connections, call=version, version=version, limit=_SAMPLE)
-                yield News(sink.name, version, page.total, _json(page.rows, sink.columns))
+        earlier, rows = self._earlier.get(sink.name, set()), self._rows.setdefault(sink.name, {})
+        for version in [each.version for each in self._views[sink.name].commits()]:
+            if version in earlier or version in rows:
+                continue
+            with suppress(GhcmError, OSError):
+                news = self._news(sink, version)
+                rows[version] = news.rows  # only now: a reading that Ctrl-C or a fault cuts off is done again
+                yield news
+
+    def _news(self, sink: Sink, version: str) -> News:
+        from ghcm.runtime.sinks.sink import is_readable, read, rows_of_call
+
+        if not is_readable(sink):
+            return News(sink.name, version, None, ())
+        if sink.mode in SINKS[sink.connector.word].keyed:
+            return News(sink.name, version, None, _json(islice(read(sink, self.connections), _SAMPLE), sink.columns))
+        page = rows_of_call(sink, self.connections, call=version, version=version, limit=_SAMPLE)
+        return News(sink.name, version, page.total, _json(page.rows, sink.columns))
 
 
 def _json(rows: Iterable[tuple[object, ...]], columns: Struct) -> list[object]:

@@ -52,6 +52,20 @@ def test_every_version_is_news_once(tmp_path: Path) -> None:
     assert list(sinks.look()) == []
 
 
+def test_a_version_that_was_not_read_to_its_end_is_looked_at_again(tmp_path: Path) -> None:
+    connections, found = connected(tmp_path), program()
+    sinks = Sinks(found, connections)
+    write(found, connections, "a", 1, 2)
+    (file,) = (tmp_path / "out").glob("*.json")
+    file.rename(tmp_path / "away")
+    write(found, connections, "b", 3)
+    assert [(news.version, news.rows) for news in sinks.look()] == [("b", 1)]
+    assert sinks.totals() == {"out": 1}
+    (tmp_path / "away").rename(file)
+    assert [(news.version, news.rows) for news in sinks.look()] == [("a", 2)]
+    assert sinks.totals() == {"out": 3}
+
+
 def test_dead_letters_are_counted_by_unit(tmp_path: Path) -> None:
     assert dead_letters(tmp_path) == {}
     letters = Sink("out", Files("p/u", Format("json")), Mode.APPEND, None, ROW, HERE)
