@@ -238,7 +238,7 @@ def _spark(folder: Path, brokers: Kafka) -> Figures:
     from pyspark.sql import DataFrame
     from pyspark.sql import functions as F
 
-    from ghcm.codegen.spark.library import topics
+    from ghcm.codegen.spark.library.servers import topics
     from ghcm.runtime.settings import Settings
     from ghcm.runtime.spark.session import Session
 

@@ -38,7 +38,7 @@ _NEEDED = (
 def library_modules() -> dict[str, str]:
     """The texts of the library's modules as they stand in the zip, by their names."""
     home, root = Path(library.__file__).parent, Path(ghcm.__file__).parent
-    found = {path.stem: _text(path) for path in sorted(home.glob("*.py"))}
+    found = {str(path.relative_to(home).with_suffix("")): _text(path) for path in sorted(home.rglob("*.py"))}
     found[f"{_VENDORED}/__init__"] = f'"""What the library needs of GHCM {__version__}."""\n'
     for path in (path for pattern in _NEEDED for path in sorted(root.glob(pattern))):
         found[f"{_VENDORED}/{path.relative_to(root).with_suffix('')}"] = _text(path)
@@ -61,10 +61,10 @@ def library_zip() -> bytes:
 def library_names() -> dict[str, str]:
     """Where each name of the library is defined: its module, as a job imports it."""
     found: dict[str, str] = {}
-    modules = {name: text for name, text in library_modules().items() if "/" not in name}
+    modules = {name: text for name, text in library_modules().items() if not name.startswith(_VENDORED)}
     for module, text in modules.items():
         for node in ast.parse(text).body:
-            found |= dict.fromkeys(_bound(node), f"{PACKAGE}.{module}")
+            found |= dict.fromkeys(_bound(node), f"{PACKAGE}.{module.replace('/', '.')}")
     return found
 
 

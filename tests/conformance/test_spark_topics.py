@@ -18,8 +18,8 @@ from pyspark.sql import SparkSession
 from ghcm import driver as compiler
 from ghcm.codegen.spark.library.job import Job, Refused, Step, refusal
 from ghcm.codegen.spark.library.running import SETTINGS, refused
-from ghcm.codegen.spark.library.topic_sinks import write_kafka
-from ghcm.codegen.spark.library.topics import Topics, know_package, read_kafka
+from ghcm.codegen.spark.library.servers.topic_sinks import write_kafka
+from ghcm.codegen.spark.library.servers.topics import Topics, know_package, read_kafka
 from ghcm.codegen.spark.library.types import INT, record
 from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle

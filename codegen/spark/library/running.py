@@ -18,10 +18,10 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 from ghcm.codegen.spark.library.doubts import Gathered
 from ghcm.codegen.spark.library.hadoop import share_connection
 from ghcm.codegen.spark.library.job import COUNTS_WITHIN, Failures, Job, Refused, Step, refusal
-from ghcm.codegen.spark.library.redis_sinks import redis_client, redis_url
+from ghcm.codegen.spark.library.servers.redis_sinks import redis_client, redis_url
+from ghcm.codegen.spark.library.servers.topics import unreadable_topic
 from ghcm.codegen.spark.library.sql import constant, text
-from ghcm.codegen.spark.library.tables import staged, table_at
-from ghcm.codegen.spark.library.topics import unreadable_topic
+from ghcm.codegen.spark.library.tables.writing import staged, table_at
 from ghcm.codegen.spark.library.types import ddl, plain_type, type_of, unplain
 from ghcm.fence import hold
 from ghcm.formats.files import UNREADABLE, open_lines, packed, unreadable

@@ -16,7 +16,8 @@ from ghcm.codegen.spark import library
 from ghcm.codegen.spark.packing import PACKAGE, library_modules, library_names, library_zip
 
 OUTSIDE = {"deltalake", "hdfs_native", "pyspark", "pyarrow", "redis", "sqlalchemy"}
-MODULES = sorted(Path(library.__file__).parent.glob("*.py"))
+HOME = Path(library.__file__).parent
+MODULES = sorted(HOME.rglob("*.py"))
 
 
 def test_no_two_functions_of_spark_jobs_share_a_name() -> None:
@@ -55,7 +56,7 @@ def test_the_zip_holds_the_modules_under_their_own_package() -> None:
     assert library_zip() == first
     with zipfile.ZipFile(BytesIO(first)) as archive:
         texts = {name: archive.read(name).decode() for name in archive.namelist()}
-    assert texts.keys() >= {f"{PACKAGE}/{path.name}" for path in MODULES}
+    assert texts.keys() >= {f"{PACKAGE}/{path.relative_to(HOME)}" for path in MODULES}
     assert texts.keys() == {f"{PACKAGE}/{name}.py" for name in library_modules()}
     assert texts[f"{PACKAGE}/__init__.py"] == library_modules()["__init__"]
     assert not [name for name, text in texts.items() if re.search(r"(from|import) ghcm\b", text)]

@@ -10,10 +10,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from ghcm.codegen.spark.library.job import Job, Refused, Written, refusal
-from ghcm.codegen.spark.library.message_parts import headers_of
+from ghcm.codegen.spark.library.servers.message_parts import headers_of
+from ghcm.codegen.spark.library.servers.topics import HEADERS, client_options, explaining, kafka_trouble, know_kafka
 from ghcm.codegen.spark.library.sql import bound, matching, named, quoted, text, variable, when
-from ghcm.codegen.spark.library.texts import csv_text, json_line, json_value
-from ghcm.codegen.spark.library.topics import HEADERS, client_options, explaining, kafka_trouble, know_kafka
+from ghcm.codegen.spark.library.tables.texts import csv_text, json_line, json_value
 from ghcm.codegen.spark.library.types import (
     STRING,
     columns_of,

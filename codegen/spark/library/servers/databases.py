@@ -5,8 +5,8 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 
+from ghcm.codegen.spark.library.files.records import Found, read_files
 from ghcm.codegen.spark.library.job import Job, Step, refusal
-from ghcm.codegen.spark.library.records import Found, read_files
 from ghcm.codegen.spark.library.types import record_type
 from ghcm.errors import GhcmError
 from ghcm.formats.database_rows import DatabaseRows

@@ -16,10 +16,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ghcm.codegen.spark.library.doubts import Decoded, Opening
-from ghcm.codegen.spark.library.files import LINES, exactly, read_lines
+from ghcm.codegen.spark.library.files.plain_cells import Layout, PlainCells, escaped_separator, plain_cells
 from ghcm.codegen.spark.library.hadoop import path_in
 from ghcm.codegen.spark.library.job import Job, Step, refusal
-from ghcm.codegen.spark.library.plain_cells import Layout, PlainCells, escaped_separator, plain_cells
+from ghcm.codegen.spark.library.lines import LINES, exactly, read_lines
 from ghcm.codegen.spark.library.sql import matching, quoted
 from ghcm.errors import GhcmError
 from ghcm.formats.csv_records import CsvRecords, csv_records

@@ -7,12 +7,12 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType, TimestampType
 
-from ghcm.codegen.spark.library.columnar import Proven, Rows, proven_by, rows_as_records, spark_type
-from ghcm.codegen.spark.library.delta import rows_as_texts
-from ghcm.codegen.spark.library.files import file_name, spark_paths
+from ghcm.codegen.spark.library.files.columnar import Proven, Rows, proven_by, rows_as_records, spark_type
 from ghcm.codegen.spark.library.hadoop import spark_path
 from ghcm.codegen.spark.library.job import Job, Step, letters, parted, refusal
+from ghcm.codegen.spark.library.lines import file_name, spark_paths
 from ghcm.codegen.spark.library.sql import fails, quoted
+from ghcm.codegen.spark.library.tables.delta import rows_as_texts
 from ghcm.codegen.spark.library.types import record_type
 from ghcm.errors import GhcmError
 from ghcm.formats.tables import read_footer

@@ -17,10 +17,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from ghcm.codegen.spark.library.doubts import Decoded, Opening
-from ghcm.codegen.spark.library.files import LINE_COLUMNS, NOT_UTF8, accepted, empty
+from ghcm.codegen.spark.library.files.records import BROKEN, json_text, with_records
 from ghcm.codegen.spark.library.job import Job, Refused, Step, refusal
-from ghcm.codegen.spark.library.message_parts import part_columns
-from ghcm.codegen.spark.library.records import BROKEN, json_text, with_records
+from ghcm.codegen.spark.library.lines import LINE_COLUMNS, NOT_UTF8, accepted, empty
+from ghcm.codegen.spark.library.servers.message_parts import part_columns
 from ghcm.codegen.spark.library.sql import fails, first, matching, named
 from ghcm.codegen.spark.library.types import columns_of, record_columns, record_type
 from ghcm.errors import GhcmError

@@ -11,10 +11,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from ghcm.codegen.spark.library.files import listed, numbers_behind
 from ghcm.codegen.spark.library.job import Job, refusing_table
+from ghcm.codegen.spark.library.lines import listed, numbers_behind
 from ghcm.codegen.spark.library.sql import quoted, text
-from ghcm.codegen.spark.library.texts import as_texts
+from ghcm.codegen.spark.library.tables.texts import as_texts
 from ghcm.codegen.spark.library.types import columns_of, record_type
 from ghcm.places import Remote
 from ghcm.schemas.arrow import arrow_type

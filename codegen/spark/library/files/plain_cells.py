@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import types as T
 
-from ghcm.codegen.spark.library.plain_json import (
+from ghcm.codegen.spark.library.files.plain_json import (
     BASE64,
     CLOCK,
     DAY,

@@ -10,8 +10,8 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql.types import DataType
 
+from ghcm.codegen.spark.library.files.records import BROKEN, json_text, with_records
 from ghcm.codegen.spark.library.job import Job, Refused, Step, Written, letters, parted
-from ghcm.codegen.spark.library.records import BROKEN, json_text, with_records
 from ghcm.codegen.spark.library.sql import named
 from ghcm.codegen.spark.library.types import from_arrow, plain, plain_columns, record_columns, record_type, type_of
 from ghcm.fence import write_redis as write_commands

@@ -8,11 +8,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, DateType, StructField, StructType, TimestampType
 
-from ghcm.codegen.spark.library.afar import FOUND, parquet_rows
-from ghcm.codegen.spark.library.files import empty, name_behind, spark_paths
 from ghcm.codegen.spark.library.hadoop import spark_path
 from ghcm.codegen.spark.library.job import Job, Step, letters, parted, refusing_table
+from ghcm.codegen.spark.library.lines import empty, name_behind, spark_paths
 from ghcm.codegen.spark.library.sql import fails, is_member, named, quoted
+from ghcm.codegen.spark.library.tables.stores import FOUND, parquet_rows
 from ghcm.codegen.spark.library.types import EnumType, columns_of, null_at, record_type, stored, stored_columns
 from ghcm.formats.records import object_reader
 from ghcm.formats.tables import table_rows

@@ -10,10 +10,10 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from ghcm.codegen.spark.library.afar import write_rows
 from ghcm.codegen.spark.library.job import Job, Written, refusing_table
 from ghcm.codegen.spark.library.sql import named, quoted
-from ghcm.codegen.spark.library.texts import as_texts
+from ghcm.codegen.spark.library.tables.stores import write_rows
+from ghcm.codegen.spark.library.tables.texts import as_texts
 from ghcm.codegen.spark.library.types import columns_of, record_type
 from ghcm.fence import Fence, hold
 from ghcm.places import Place, Remote, place, remove

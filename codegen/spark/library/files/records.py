@@ -10,17 +10,17 @@ from typing import Any, TypeAlias, TypeVar
 from pyspark.sql import DataFrame
 from pyspark.sql.types import DataType, LongType, StringType, StructField, StructType
 
-from ghcm.codegen.spark.library.afar import parquet_rows
-from ghcm.codegen.spark.library.cells import csv_heads, read_cells, zeek_heads
-from ghcm.codegen.spark.library.delta import rows_divided
 from ghcm.codegen.spark.library.doubts import Decoded, Opening
-from ghcm.codegen.spark.library.files import accepted, empty, exactly, find_files, listed, read_lines, spark_paths
+from ghcm.codegen.spark.library.files.cells import csv_heads, read_cells, zeek_heads
+from ghcm.codegen.spark.library.files.parquet import alike_files, rows_of_alike
+from ghcm.codegen.spark.library.files.plain_json import parsed_by_spark, plain_form
 from ghcm.codegen.spark.library.hadoop import spark_path
 from ghcm.codegen.spark.library.job import Job, Step, passed, refusal
-from ghcm.codegen.spark.library.parquet_files import alike_files, rows_of_alike
-from ghcm.codegen.spark.library.plain_json import parsed_by_spark, plain_form
+from ghcm.codegen.spark.library.lines import accepted, empty, exactly, find_files, listed, read_lines, spark_paths
 from ghcm.codegen.spark.library.sql import fails, first, matching, named, part, quoted
-from ghcm.codegen.spark.library.tables import never_null, table_files
+from ghcm.codegen.spark.library.tables.delta import rows_divided
+from ghcm.codegen.spark.library.tables.stores import parquet_rows
+from ghcm.codegen.spark.library.tables.writing import never_null, table_files
 from ghcm.codegen.spark.library.types import (
     columns_of,
     null_at,
