@@ -13,7 +13,7 @@ import redis
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub import embedded
-from ghcm.runtime.pubsub.embedded import find_redis_server, socket_path
+from ghcm.runtime.pubsub.embedded import embedded_command, find_redis_server, socket_path
 from tests.system.private_redis import PrivateRedis
 
 pytestmark = pytest.mark.system
@@ -91,3 +91,13 @@ def test_an_old_server_on_the_path_is_passed_over(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(GhcmError) as refused:
         find_redis_server()
     assert "is 5.0" in refused.value.detail
+
+
+def test_its_memory_is_not_scattered_by_the_c_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    server = tmp_path / "redis-server"
+    server.write_text('#!/bin/sh\n[ "$1" = --version ] && echo v=7.0.0 || echo "$GLIBC_TUNABLES"\n')
+    server.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.check=0")
+    said = subprocess.run(embedded_command(tmp_path / "redis"), stdout=subprocess.PIPE, text=True, check=True).stdout
+    assert said == "glibc.malloc.check=0:glibc.malloc.tcache_count=0\n"
