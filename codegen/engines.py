@@ -86,6 +86,19 @@ def refusals(backend: Backend, program: Program, unit: Unit) -> tuple[GhcmError,
     return found
 
 
+def unrunnable(program: Program) -> list[GhcmError]:
+    """Of each unit of an (optimised) program that no engine can run: what keeps the last one that was asked from it."""
+    found = list[GhcmError]()
+    for unit in program.units:
+        refused = list[tuple[GhcmError, ...]]()
+        for backend in backends_of(unit):
+            refused.append(refusals(backend, program, unit))
+            if not refused[-1]:
+                break
+        found += refused[-1]
+    return found
+
+
 def _unsupported(backend: Backend, program: Program, unit: Unit) -> Iterator[GhcmError]:
     for task, step in _tasks(unit):
         answer = backend.supports(program, step, task)

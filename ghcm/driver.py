@@ -7,14 +7,15 @@ checking a program loads no code generator, and nothing here loads Spark or the 
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from ghcm.errors import GhcmError, suggest_file
-from ghcm.source import Source, SourceLine
+from ghcm.errors import Diagnostic, GhcmError, ProgramError, suggest_file
+from ghcm.source import Source, SourceLine, Span
 
 if TYPE_CHECKING:
     from ghcm.language import ast
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+
+_NAME = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +218,30 @@ def compile(
     """
     draft = Draft(path, engine=engine, parallelism=parallelism, without=tuple(without), until=until)
     return _compiled(_run(COMPILE, draft, observe))
+
+
+def check_engines(path: Path) -> Program:
+    """The SPG of the program at `path` as `check` gives it, once the engines were asked: ProgramError with all that
+    keeps one from running a unit that no other could run, too.
+    """
+    from ghcm.codegen.engines import unrunnable
+
+    draft = _run(_OPTIMISE, Draft(path), _ignore)
+    found = unrunnable(_made(draft.optimised).program)
+    if found:
+        source = Source(path.name, path.read_text(encoding="utf-8"))
+        raise ProgramError(_diagnostic(each, source) for each in found)
+    return _made(draft.lowered)
+
+
+def _diagnostic(error: GhcmError, source: Source) -> Diagnostic:
+    """The error as one of the program, at the name in its line that it is about, if it has a place there."""
+    span = None
+    if error.place is not None and error.place.origin.file == source.name:
+        start = source.offset(error.place.origin.line, error.place.origin.column)
+        name = _NAME.match(source.text, start)
+        span = Span(source, start, name.end() if name else start + 1)
+    return Diagnostic(error.code, error.message, span, error.detail, error.hint)
 
 
 @dataclass(frozen=True, slots=True)

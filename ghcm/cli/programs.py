@@ -32,7 +32,7 @@ Laws = Annotated[
 
 
 def check(programs: Programs, laws: Laws = False, json: Json = False) -> None:
-    """Say all that is wrong with programs.
+    """Say all that is wrong with programs, what keeps every engine from running a unit too.
 
     Ends with 2 if any is wrong, else with 1 if one could not be looked at.
     """
@@ -56,7 +56,7 @@ def _worst(programs: Sequence[Path], look: Callable[[Path], None]) -> int:
 def _check_one(path: Path, *, laws: bool, json: bool) -> None:
     from ghcm import driver
 
-    program = driver.check(path)
+    program = driver.check_engines(path)
     document: dict[str, object] = {"file": str(path), "program": program.name, "units": _units_json(program)}
     said = _laws(program, path) if laws else []
     document |= {"errors": []} | ({"laws": said} if laws else {})
