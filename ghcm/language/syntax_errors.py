@@ -137,12 +137,22 @@ def _operator(scene: _Scene) -> _Words | None:
     if kind == "EQUAL" and "EQ" in accepted:
         return "GHCM-109", '"=" gives a name, it does not compare', "", 'write "==" to compare'
     if kind in _COMPARISONS and "AND" in accepted:
-        return "GHCM-118", "comparisons cannot be chained", "", 'write "a < b and b < c"'
+        return "GHCM-118", "comparisons cannot be chained", *_chained(scene)
     if kind in ("IF", "MATCH", "LET") and "INT" in accepted:
         return "GHCM-100", f'"{scene.found}" cannot stand inside an operation', "", "put it in parentheses"
     if kind == "NOT" and "INT" in accepted:
         return "GHCM-100", '"not" cannot stand inside an operation', "", 'put "not ..." in parentheses'
     return None
+
+
+def _chained(scene: _Scene) -> tuple[str, str]:
+    """How a second comparison is read, and what to write: `a == b ?? c == d` is none of what people mean by it."""
+    kinds = [each.type for each in scene.piece.tokens]
+    end = next((at for at, each in enumerate(scene.piece.tokens) if each is scene.found), len(kinds))
+    begin = max((at for at in range(end) if kinds[at] in _COMPARISONS), default=end)
+    if "COALESCE" not in kinds[begin:end]:
+        return "", 'write "a < b and b < c"'
+    return '"??" binds tighter than comparisons: a == b ?? c == d is a == (b ?? c) == d.', 'write "(a == b) ?? c"'
 
 
 def _form(scene: _Scene) -> _Words | None:

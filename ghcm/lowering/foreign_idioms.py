@@ -103,6 +103,8 @@ FUNCTIONS = {
     ),
     "interval": "A duration is written 90s, 15m, 2h or 7d; to_duration(n) makes one of a number of seconds.",
     "ceiling": _meant("ceil"),
+    "greatest": "The greatest of some values is [a, b].max().",
+    "least": "The least of some values is [a, b].min().",
     **dict.fromkeys(("desc", "asc"), "It stands in an order: sort(by = r => (desc(r.n), r.name)), or in top."),
     **dict.fromkeys(("pow", "power", "square"), "Multiply, or use a Python function."),
     **dict.fromkeys(("exp", "log", "ln", "log2", "log10"), _PYTHON),

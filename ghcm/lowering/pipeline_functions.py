@@ -113,7 +113,9 @@ def _check_collection(flow: Flow, written: ast.TypeExpr, what: str, span: Span |
         return
     says = f"{'pairs' if shape is Shape.PAIRS else 'stream'} of {element}"
     detail = f'It is of type "{collection}".'
-    raise unit.context.report(Code.WRONG_TYPE, f"{what} a {says}, and this is another collection", span, detail=detail)
+    hint = "map(...) makes other records, map_to_pair(...) pairs of them."
+    message = f"{what} a {says}, and this is another collection"
+    raise unit.context.report(Code.WRONG_TYPE, message, span, detail=detail, hint=hint)
 
 
 def _is_collection(written: ast.TypeExpr) -> bool:

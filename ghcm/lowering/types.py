@@ -95,7 +95,8 @@ class Records:
         if name in _GENERIC:
             return self._generic(written)
         if arguments:
-            raise self._report(Code.BAD_TYPE, f'type "{name}" takes no arguments', written.span)
+            hint = suggest(name, (*_GENERIC, "stream", "pairs"))
+            raise self._report(Code.BAD_TYPE, f'type "{name}" takes no arguments', written.span, hint=hint)
         if name in _PLAIN:
             return _PLAIN[name]
         if name in self.names or name in self.unions:
@@ -103,8 +104,10 @@ class Records:
         if name in self.enums:
             return self.enum(name)
         known = (*_PLAIN, *_GENERIC, *self.names, *self.enums, *self.unions)
-        detail = f"Types are {', '.join((*_PLAIN, *_WRITTEN))}, records, enums and unions."
+        own = ", ".join((*self.declared, *self.enums, *self.unions)) or "records, enums and unions that it declares"
+        detail = f"Types are {', '.join((*_PLAIN, *_WRITTEN))}; and of this program {own}."
         hint = foreign_idioms.TYPES.get(name.lower(), "") or suggest(name, known)
+        hint = hint or (f"It is declared by record {name} {{ ... }}." if name[:1].isupper() else "")
         raise self._report(Code.BAD_TYPE, f'there is no type "{name}"', written.span, detail=detail, hint=hint)
 
     def _generic(self, written: ast.NamedType) -> Type:

@@ -206,6 +206,8 @@ def _advice(function: str, arguments: tuple[Expr, ...]) -> str:
         return "Maps cannot be compared."
     if function == "get" and isinstance(stripped[0], types.Map) and len(arguments) == 3:
         return "get(map, key) is null where the key is not there, and get(map, key) ?? 0 is another value then."
+    if function == "coalesce" and isinstance(stripped[-1], types.Bool):
+        return '"??" binds tighter than comparisons: (a == b) ?? false.'
     items = [strip(each.item) if isinstance(each, types.List) else each for each in stripped]
     if any(isinstance(each, types.Decimal) for each in items):
         return decimal_advice(function, tuple(stripped))

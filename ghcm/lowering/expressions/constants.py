@@ -13,7 +13,23 @@ from ghcm.expr import Call, Expr, ForEach, Get, If, Let, Literal, MakeList, Make
 from ghcm.functions import FAMILIES, FUNCTIONS
 from ghcm.lowering.context import Context
 from ghcm.source import Span
-from ghcm.types import Date, Timestamp, Type, strip
+from ghcm.types import (
+    Bool,
+    Bytes,
+    Date,
+    Decimal,
+    Duration,
+    Float,
+    Int,
+    Int32,
+    List,
+    Map,
+    String,
+    Struct,
+    Timestamp,
+    Type,
+    strip,
+)
 from ghcm.values.texts import address_text, parse_address, parse_path, parse_subnet
 from ghcm.values.timestamps import parse_date, parse_timestamp
 
@@ -52,6 +68,54 @@ def how_written(type_: Type) -> str:
             return 'A day is written to_date("2026-01-02").'
         case _:  # every other type has literals, or none is asked for
             return ""
+
+
+def way_to(found: Type, to: Type) -> str:
+    """What makes the one type of the other, as a hint; nothing where no function does.
+
+    >>> way_to(Float(), Decimal(10, 2))
+    'to_decimal(to_string(x), 10, 2) takes the digits that the float is written with.'
+
+    >>> way_to(Float(), Int())
+    'to_int(x) makes one of it.'
+    """
+    found, to = strip(found), strip(to)
+    match found, to:
+        case Int() | Int32(), Timestamp():
+            return "from_millis(x) counts milliseconds since 1970; there are from_seconds(x) and from_micros(x) too."
+        case String(), Timestamp():
+            return "to_timestamp(x) reads 2026-01-02T03:04:05Z, and parse_time(x, pattern) other forms."
+        case Float(), Decimal(precision, scale):
+            return f"to_decimal(to_string(x), {precision}, {scale}) takes the digits that the float is written with."
+        case Int() | Int32() | Decimal() | String(), Decimal(precision, scale):
+            return f"to_decimal(x, {precision}, {scale}) makes one of it; a value that does not fit fails."
+        case Int() | Float(), Int32():
+            return 'Nothing makes an int32 of it: the field can be declared as "int".'
+        case Int() | Int32() | Float() | Decimal(), Bool():
+            return "x != 0 says whether there is any."
+        case String(), Bool():
+            return 'x == "true" compares it.'
+        case Struct() | List() | Map(), String():
+            return "to_json(x) writes all of it as a text."
+        case _:  # one function for all of the kind, or none
+            function = _MADE_BY.get((type(found), type(to)), "")
+            return f"{function}(x) makes one of it." if function else ""
+
+
+_MADE_BY: dict[tuple[type, type], str] = {
+    **{(each, Int): "to_int" for each in (Float, Decimal, String, Bool)},
+    **{(each, Float): "to_float" for each in (Int, Int32, Decimal, String)},
+    **{(each, String): "to_string" for each in (Int, Int32, Float, Decimal, Bool, Timestamp, Date, Duration)},
+    **{(each, Duration): "to_duration" for each in (Int, Float)},
+    **{(each, Date): "to_date" for each in (Timestamp, String)},
+    (Date, Timestamp): "to_timestamp",
+    (String, Bytes): "to_bytes",
+    (Bytes, String): "from_bytes",
+    (Timestamp, Int): "to_millis",
+    (Duration, Int): "to_millis",
+    (Timestamp, Float): "to_seconds",
+    (Duration, Float): "to_seconds",
+}
 
 
 def _read(parse: Callable[[str], int], text: str) -> int:

@@ -108,7 +108,7 @@ def _on(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Flow:
     left_keys, right_keys, rest = _keys_and_rest(on)
     if not left_keys:
         message = "a join needs an equality between its two sides"
-        hint = "For example (l, r) => l.id == r.id and l.at < r.at."
+        hint = "For example (l, r) => l.id == r.id and l.at < r.at; cross(other) puts one single record beside all."
         raise step.report(Code.BAD_JOIN, message, step.given.span("on"), hint=hint)
     if right.collection.shape is Shape.TABLE and not looks_up_key(right_keys):
         if not ends_as_pairs(right.collection):

@@ -85,7 +85,8 @@ def map_to_pair(step: Step, flow: Flow) -> Bound:
     pair = function.body.type
     if not isinstance(pair, types.Struct) or pair.names != ("_1", "_2"):
         message = f'"function" of "map_to_pair" gives a pair (key, value), but this is "{pair}"'
-        raise step.report(Code.WRONG_TYPE, message, step.given.span("function"))
+        hint = "It is written r => (r.id, r.amount); key_by(r => r.id) keeps the record as the value."
+        raise step.report(Code.WRONG_TYPE, message, step.given.span("function"), hint=hint)
     key, value = (field.type for field in pair.fields)
     check_key(step, key)
     return _made(step, flow, MapToPair(_as_pair(function, pair)), types.Shape.PAIRS, pair_of(key, value))

@@ -167,7 +167,10 @@ def _refuse_clock(step: Step, name: str, span: Span | None) -> bool:
         hint = "event_time(x => x.ts) near the source, and windows of event time."
         step.report(Code.NEVER, "a batch unit has no windows of processing time", span, detail=detail, hint=hint)
     elif name == "session":
-        step.not_yet("a session of processing time", "ends at a time that no record tells", span)
+        hint = (
+            "event_time(...) before it and session(5m) go by the times in the records; tumbling windows by the clock."
+        )
+        step.not_yet("a session of processing time", "ends at a time that no record tells", span, hint=hint)
     else:
         return False
     return True
