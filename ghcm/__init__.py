@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from ghcm.language.fluent.functions import (
         agg,
+        arrival,
         associative,
         between,
         coalesce,
@@ -67,6 +68,7 @@ __all__ = [
     "Unit",
     "__version__",
     "agg",
+    "arrival",
     "arrow_schema_of",
     "associative",
     "at",

@@ -120,19 +120,21 @@ _TABLE = (
     ),
     Rule(
         _F.FIRST,
-        "first(x), first(x, order = r => ...)",
+        "first(x), first(x, order = r => ...), first(x, order = arrival), first(x, 3)",
         "It takes any value.",
         "the value of the record that is first by event time (or by `order`), of equal ones by the whole record, "
-        "ascending; records where x is null are passed over",
+        "ascending; records where x is null are passed over; with a number a list of the so many first ones, in their "
+        "order. With order = arrival it is the one that came first, in a stream unit: records of one partition come in "
+        "its order, those of several as they come; a batch unit has all of its records at once, and none came first",
         _same,
         _N.NULL,
         "order",
     ),
     Rule(
         _F.LAST,
-        "last(x), last(x, order = r => ...)",
+        "last(x), last(x, order = r => ...), last(x, order = arrival), last(x, 3)",
         "It takes any value.",
-        "the same of the record that is last",
+        "the same of the record that is last, or of the so many last ones, the last one at the end",
         _same,
         _N.NULL,
         "order",
@@ -188,10 +190,15 @@ _TABLE = (
 AGGREGATES: dict[AggregateFunction, Rule] = {rule.function: rule for rule in _TABLE}
 
 
-def result_of(function: AggregateFunction, of: types.Type) -> types.Type | None:
-    """The type of the aggregate of values of a type: null where every value may be; None where they do not fit."""
+def result_of(function: AggregateFunction, of: types.Type, *, several: bool = False) -> types.Type | None:
+    """The type of the aggregate of values of a type: null where every value may be; None where they do not fit.
+
+    `several`: of `first` and `last` of so many records.
+    """
     rule = AGGREGATES[function]
     result = rule.result(strip(of))
+    if several and rule.option == "order" and result is not None:
+        return types.List(result)
     if result is None:
         return None
     match rule.nothing:

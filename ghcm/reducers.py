@@ -81,8 +81,8 @@ class Aggregate:
     """`name = function(argument)`: a column of an aggregation. `argument` None only for `count()`. `type` is the
     result's.
 
-    `fraction` belongs to `quantile`, `limit` to `top_k`. `order` is what `first` and `last` go by; where they have
-    none they go by event time.
+    `fraction` belongs to `quantile`, `limit` to `top_k`, and to `first` and `last` of several. These two go by `order`,
+    by the order in which records come (`arrival`), or else by event time.
     """
 
     name: str
@@ -92,16 +92,17 @@ class Aggregate:
     fraction: float | None = None
     limit: int | None = None
     order: Lambda | None = None
+    arrival: bool = False
 
     @property
     def picks_record(self) -> bool:
-        """Whether it picks one record, by its order among the others."""
+        """Whether it picks records by their order among the others."""
         return self.function in (AggregateFunction.FIRST, AggregateFunction.LAST)
 
     @property
     def by_time(self) -> bool:
         """Whether it reads the event time of records."""
-        return self.picks_record and self.order is None
+        return self.picks_record and self.order is None and not self.arrival
 
 
 def splittable(reducer: Reducer) -> bool:

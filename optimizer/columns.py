@@ -74,7 +74,7 @@ def _inputs(unit: Unit, task: Task, need: Need) -> list[Need]:
         case ops.Union():
             return [need] * len(task.inputs)
         case ops.AggregateByKey(aggregates=aggregates):
-            if any(each.picks_record for each in aggregates):
+            if any(each.picks_record and not each.arrival for each in aggregates):
                 return [ALL]
             read = NOTHING
             for each in aggregates:

@@ -17,11 +17,13 @@ from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.types import is_nullable, strip
 
 _F = AggregateFunction
+ARRIVAL = 'pl.col("@arrival")'
+"""The column of the numbers by which records are told apart as they come."""
 
 
 class Added(NamedTuple):
-    """The texts of what a record adds: the argument's value; for `first` and `last` also the order value and the
-    record itself.
+    """The texts of what a record adds: the argument's value; for `first` and `last` also the order value, and the
+    record itself unless they go by arrival.
     """
 
     value: str
@@ -65,7 +67,8 @@ def state_of(module: Module, aggregate: Aggregate) -> State:
             return State("(0, None)", add, merge, f"aggregates.{mean}({{0}})")
         case _:
             summary = _summary(module, aggregate)
-            added = "{0}, {2}, {3}, {1}" if aggregate.picks_record else "{0}, {1}"
+            added = "{0}, {2}, {1}" if aggregate.arrival else "{0}, {2}, {3}, {1}"
+            added = added if aggregate.picks_record else "{0}, {1}"
             return State(
                 "None", f"{summary}.add({added})", f"{summary}.merge({{0}}, {{1}})", f"{summary}.result({{0}})"
             )
@@ -83,6 +86,8 @@ def partial_of(module: Module, aggregate: Aggregate, added: Added, names: Names)
         return extreme_partial(prefix, column, type_, least=aggregate.function is _F.MIN)
     if aggregate.function not in (_F.SUM, _F.MEAN):
         summary = _summary(module, aggregate)
+        if aggregate.arrival:
+            return arrived(aggregate, names, prefix, summary, column)
         if aggregate.picks_record:
             return chosen(aggregate, names, prefix, summary, column, added.order, added.record)
         return listed(aggregate, type_, column, prefix, summary)
@@ -141,10 +146,15 @@ def _summary(module: Module, aggregate: Aggregate) -> str:
             text = "summaries.Spread()"
         case _F.STD:
             text = "summaries.Spread(root=True)"
+        case _F.FIRST | _F.LAST if aggregate.arrival:
+            text = f"summaries.Arrived({aggregate.function is _F.LAST}, {aggregate.limit})"
         case _F.FIRST | _F.LAST:
             by = "order.plain" if aggregate.order is None else order_text(aggregate.order.body.type)
             tie = order_text(aggregate.argument.parameters[0].type)
-            text = f"summaries.Chosen({aggregate.function is _F.LAST}, {by}, {tie})"
+            last = aggregate.function is _F.LAST
+            text = f"summaries.Chosen({last}, {by}, {tie})"
+            if aggregate.limit is not None:
+                text = f"summaries.ChosenSome({last}, {by}, {tie}, {aggregate.limit})"
         case _F.COLLECT:
             text = f"summaries.Collected({order_text(plain)})"
         case _F.DISTINCT_COUNT:
@@ -222,7 +232,7 @@ def chosen(aggregate: Aggregate, names: Names, prefix: str, summary: str, value:
     type_, taken = aggregate.argument.body.type, aggregate.argument.parameters[0].type
     by_type = types.Timestamp() if aggregate.order is None else aggregate.order.body.type
     last = aggregate.function is _F.LAST
-    if not (isinstance(strip(by_type), _EXACT) and _flat(taken) and _flat(type_)):
+    if aggregate.limit is not None or not (isinstance(strip(by_type), _EXACT) and _flat(taken) and _flat(type_)):
         order_of, record_of = names.new(f"{prefix}_place"), names.new(f"{prefix}_record")
         columns = (
             (order_of, gathered(by, by_type)),
@@ -244,6 +254,19 @@ def chosen(aggregate: Aggregate, names: Names, prefix: str, summary: str, value:
     order = (f"{kept}.is_{'not_' if last else ''}null()", *parts)
     in_order = (f"{kept}.{'last' if last else 'first'}()",)
     return Partial(made, state, (), (merged,), result, order=order, in_order=in_order)
+
+
+def arrived(aggregate: Aggregate, names: Names, prefix: str, summary: str, value: str) -> Partial:
+    """The numbers and values of the records that came first or last. They never stay columns, so that a restored state
+    tells how far the numbers went.
+    """
+    type_ = argument_type(aggregate)
+    assert type_ is not None
+    there = f".filter({value}.is_not_null())" if is_nullable(type_) else ""
+    cut = f"{there}.{'tail' if aggregate.function is _F.LAST else 'head'}({aggregate.limit or 1})"
+    number = names.new(f"{prefix}_number")
+    columns = ((number, f"{ARRIVAL}{cut}"), (prefix, f"{gathered(value, type_)}{cut}"))
+    return Partial(columns, f"{summary}.of({number}, {prefix})")
 
 
 _EXACT = (types.Bool, types.Int, types.Int32, types.String, types.Bytes, types.Timestamp, types.Date, types.Duration)

@@ -181,10 +181,17 @@ def grouping(at: Place, op: GroupOp) -> Section:
     except Unsupported as reason:
         missing = [f"not pre-aggregated: {reason}"]
     timed = isinstance(op, AggregateByKey) and _by_time(op.aggregates)
+    arrivals = _arrivals(op.aggregates) if isinstance(op, AggregateByKey) else ()
     panes = panes_of(at.unit).get(at.task.id)
     slices = None if panes is None else f"({panes.size_us:_}, {panes.every_us:_})"
     parts = {part: f"{name}_{part}" for part in (*_PARTS, *made)}
-    code = entry("GroupCode", **parts, timed="True" if timed else None, slices=slices)
+    code = entry(
+        "GroupCode",
+        **parts,
+        timed="True" if timed else None,
+        arrivals=tuple_text(arrivals) if arrivals else None,
+        slices=slices,
+    )
     return Section(at.task, [*functions, *made.values()], code, missing)
 
 
@@ -261,11 +268,13 @@ def _aggregate_functions(
     locals_ = [names.new(aggregate.name) for aggregate in aggregates]
     states, scope = [state_of(module, each) for each in aggregates], scope_of(module)
     zero = module.constant(f"_{name}_zero", tuple_text([each.first for each in states]))
-    lines = ["time, value = value"] if _by_time(aggregates) else list[str]()
+    lines = ["arrival, value = value"] if _arrivals(aggregates) else list[str]()
+    lines += ["time, value = value"] if _by_time(aggregates) else []
     added: list[str] = []
     for aggregate, local, state in zip(aggregates, locals_, states, strict=True):
         argument = _local(scope, aggregate.argument, f"{local}_of", lines)
-        order = "time" if aggregate.by_time else _local(scope, aggregate.order, f"{local}_by", lines)
+        known = "arrival" if aggregate.arrival else "time" if aggregate.by_time else ""
+        order = known or _local(scope, aggregate.order, f"{local}_by", lines)
         added.append(state.add.format(local, argument, order, "value"))
     lines += [f"{targets_text(locals_)} = state", f"return {tuple_text(added)}"]
     merged = [each.merge.format(f"left[{index}]", f"right[{index}]") for index, each in enumerate(states)]
@@ -276,6 +285,11 @@ def _aggregate_functions(
         _define(name, "merge", module, f"return {tuple_text(merged)}"),
         _define(name, "result", module, f"return {results[0] if scalar else tuple_text(results)}"),
     ]
+
+
+def _arrivals(aggregates: tuple[Aggregate, ...]) -> list[str]:
+    """Where the aggregates stand that go by arrival."""
+    return [str(index) for index, aggregate in enumerate(aggregates) if aggregate.arrival]
 
 
 def _by_time(aggregates: tuple[Aggregate, ...]) -> bool:

@@ -152,7 +152,13 @@ def publishing(at: Place, op: Publish) -> Section:
     values: list[str] = []
     for index, (wanted, each) in enumerate(gathered):
         local = _of_row(scope, each.argument, wanted, collection, lines)
-        order = "row[-2]" if each.by_time else _of_row(scope, each.order, f"{wanted}_by", collection, lines)
+        order = (
+            "0"
+            if each.arrival
+            else "row[-2]"
+            if each.by_time
+            else _of_row(scope, each.order, f"{wanted}_by", collection, lines)
+        )
         values.append(states[index].add.format(f"state[{index}]", local, order, _whole(collection)))
     lines.append(f"return {tuple_text(values)}")
     texts = [scope_function(scope, f"{name}_add", "state: Any, row: Row, ", "Any", *lines)]

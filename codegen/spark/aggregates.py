@@ -76,11 +76,24 @@ def _sum_columns(aggregate: Aggregate, name: str, value: str) -> Iterator[tuple[
 def _picked(aggregate: Aggregate, name: str, value: str) -> str:
     """The value of the first or last record, as SQL."""
     by = quoted(TIME) if aggregate.by_time else quoted(f"{name}.order")
+    if aggregate.limit is not None:
+        return _picked_some(aggregate, value, by)
     pick = "min" if aggregate.function is _F.FIRST else "max"
     record = f"named_struct('by', {by}, 'record', {quoted(RECORD)})"
     if _of_record(aggregate):  # which is there already, and is not carried twice
         return f"({pick}({record}) FILTER (WHERE {quoted(RECORD)} IS NOT NULL)).record"
     return f"{pick}_by({value}, {record}) FILTER (WHERE {value} IS NOT NULL)"
+
+
+def _picked_some(aggregate: Aggregate, value: str, by: str) -> str:
+    """The values of so many first or last records, in their order, as SQL."""
+    value = quoted(RECORD) if _of_record(aggregate) else value
+    record = f"named_struct('by', {by}, 'record', {quoted(RECORD)}, 'value', {value})"
+    all_ = f"collect_list({record}) FILTER (WHERE {value} IS NOT NULL)"
+    some = f"slice(sort_array({all_}), 1, {aggregate.limit})"
+    if aggregate.function is _F.LAST:
+        some = f"reverse(slice(sort_array({all_}, false), 1, {aggregate.limit}))"
+    return f"{some}.value"
 
 
 def final_value(aggregate: Aggregate) -> Checked:

@@ -20,6 +20,7 @@ from ghcm.language.literals import RESERVED
 from ghcm.lowering import look
 from ghcm.lowering.declarations.sinks import CACHE_ARGUMENTS, SINK_ARGUMENTS
 from ghcm.lowering.drafts import wants_final
+from ghcm.lowering.expressions.aggregates import ARGUMENTS
 from ghcm.lowering.expressions.applications import CALLABLE
 from ghcm.lowering.expressions.parts import EACH, WHOLE
 from ghcm.lowering.operators import SOURCES
@@ -228,6 +229,8 @@ def arguments_of(call: ast.Apply, connectors: Mapping[str, tuple[Argument, ...]]
     if not isinstance(call.function, ast.Attribute | ast.Ref):
         return ()
     name = call.function.name
+    if isinstance(call.function, ast.Ref) and name in ARGUMENTS:
+        return ARGUMENTS[name]
     return connectors[name] if name in connectors else OPERATORS[name].arguments if name in OPERATORS else ()
 
 

@@ -23,7 +23,7 @@ from ghcm.operators import Operator
 from ghcm.source import Span
 from ghcm.spg.connectors import Connector, Mode
 from ghcm.spg.graph import Exchange, Forward
-from ghcm.spg.ops import Changes, Op
+from ghcm.spg.ops import Changes, Op, ReadSink, ReadTable
 from ghcm.support import Engine
 from ghcm.types import Collection, Shape, Type
 
@@ -258,6 +258,22 @@ class Step:
     def row(self, op: Op, flow: Flow, collection: Collection) -> Draft:
         """A task that takes each record where it is."""
         return self.add(op, collection, (flow, Forward()))
+
+
+IN_A_BATCH = "A batch unit has all of its records at once, so that none of them comes first."
+
+
+def unordered(step: Step, flow: Flow) -> str:
+    """Why the records of a collection do not come in an order, as a sentence; empty where they do."""
+    if step.unit.declaration.kind == "batch":
+        return IN_A_BATCH
+    waiting = [flow.draft]
+    while waiting:
+        draft = waiting.pop()
+        if isinstance(draft.op, ReadSink | ReadTable):
+            return "What is read from a sink or a table has no order."
+        waiting += [producer for producer, _ in draft.inputs]
+    return ""
 
 
 SOURCES: dict[str, Callable[[Step], Bound]] = {}

@@ -34,8 +34,14 @@ EXAMPLES: dict[AggregateFunction, tuple[Aggregated, ...]] = {
     _F.MAX: (Aggregated("max(value)", '["a", "b"]', '"b"'),),
     _F.VAR: (Aggregated("var(value)", "[1, 2, 3, 4, 5]", "2.5"),),
     _F.STD: (Aggregated("std(value)", "[1, 3, 5]", "2.0"),),
-    _F.FIRST: (Aggregated("first(value, order = r => -r)", "[3, 1, 2]", "3"),),
-    _F.LAST: (Aggregated("last(value, order = r => -r)", "[3, 1, 2]", "1"),),
+    _F.FIRST: (
+        Aggregated("first(value, order = r => -r)", "[3, 1, 2]", "3"),
+        Aggregated("first(value, 2, order = r => -r)", "[3, 1, 2]", "[3, 2]"),
+    ),
+    _F.LAST: (
+        Aggregated("last(value, order = r => -r)", "[3, 1, 2]", "1"),
+        Aggregated("last(value, 2, order = r => -r)", "[3, 1, 2]", "[2, 1]"),
+    ),
     _F.COLLECT: (Aggregated("collect(value)", "[3, 1, 3]", "[1, 3, 3]"),),
     _F.DISTINCT_COUNT: (Aggregated("distinct_count(value)", "[3, 1, 3]", "2"),),
     _F.APPROX_DISTINCT: (Aggregated("approx_distinct(value)", "[3, 1, 3]", "2"),),

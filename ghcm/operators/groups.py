@@ -53,6 +53,17 @@ GROUPS = (
         "least = min(value, where = value > 4))",
         '{"key": 0, "value": {"n": 1, "least": null}}',
         '{"key": 1, "value": {"n": 1, "least": 5}}',
+    )
+    .example(
+        (
+            'prices = memory([{ good: "tin", cents: 30 }, { good: "tin", cents: 35 }, { good: "tin", cents: 31 }])\n'
+            "latest = prices.map_to_pair(p => (p.good, p.cents))"
+            ".aggregate_by_key(now = last(value, order = arrival), before = first(value, 2, order = arrival))\n"
+            "latest.to(out)"
+        ),
+        'out: {"key": "tin", "value": {"now": 31, "before": [30, 35]}}',
+        declares='sink out = parquet("out", mode = append)',
+        unit="stream",
     ),
     Operator(
         "group_by_key",

@@ -63,7 +63,9 @@ class GroupCode:
     `partial` groups a frame by `key` (and window): one row per group with the columns `key`, `start` and `end` (the
     window's, microseconds) and state columns, of which `states` makes states; it gives None if any record failed.
     Where it is `timed`, a value is a pair of the record's event time and its value. `slices` are size and distance of
-    sliding windows whose records come in panes (`ghcm.codegen.native.chains`). `merged` makes one such row per group
+    sliding windows whose records come in panes (`ghcm.codegen.native.chains`). `arrivals` are the places in a state of
+    the aggregates by arrival (`summaries.Arrived`): with them a value is a pair of the record's number and what it is
+    else, and a frame has the column `@arrival`. `merged` makes one such row per group
     where there were several, `results` the output of merged rows; each gives None where single states must do it.
     """
 
@@ -74,6 +76,7 @@ class GroupCode:
     partial: Callable[[pl.DataFrame, Parameters], pl.DataFrame | None] | None = None
     states: Callable[[pl.DataFrame], list[object]] | None = None
     timed: bool = False
+    arrivals: tuple[int, ...] = ()
     slices: tuple[int, int] | None = None
     merged: Callable[[pl.DataFrame], pl.DataFrame | None] | None = None
     results: Callable[[pl.DataFrame], pl.DataFrame | None] | None = None

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import itemgetter
 from typing import Any
 
 from ghcm.runtime.native.aggregates import FloatSum, float_sum, merge_float
@@ -105,6 +106,78 @@ class Chosen:
 
     def _key(self, state: Any) -> tuple[Any, Any]:
         return self.by(state[0]), self.tie(state[1])
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenSome:
+    """`first` and `last` of several: as `Chosen`, but the states of so many records, in their order."""
+
+    last: bool
+    by: Order
+    tie: Order
+    limit: int
+
+    def add(self, state: Any, order: object, record: object, value: object) -> Any:
+        """The state with one more record."""
+        return state if value is None else self.merge(state, [(order, record, value)])
+
+    def merge(self, left: Any, right: Any) -> Any:
+        """One state of two."""
+        if left is None or right is None:
+            return right if left is None else left
+        return self._cut(sorted([*left, *right], key=lambda each: (self.by(each[0]), self.tie(each[1]))))
+
+    def of(self, orders: Iterable[object], records: Iterable[object], values: Iterable[object]) -> Any:
+        """The state of several records; those without a value are left out."""
+        some = [each for each in zip(orders, records, values, strict=True) if each[2] is not None]
+        return self.merge([], some) if some else None
+
+    def result(self, state: Any) -> list[object]:
+        """The values of the records."""
+        return [each[2] for each in state or ()]
+
+    def _cut(self, ordered: list[Any]) -> list[Any]:
+        return ordered[-self.limit :] if self.last else ordered[: self.limit]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """`first` and `last` by arrival: numbers, which grow, and values of the records that came first or last; of so
+    many (`limit`) a list. Records of equal numbers come in the order in which they are added.
+    """
+
+    last: bool
+    limit: int | None = None
+
+    def add(self, state: Any, number: int, value: object) -> Any:
+        """The state with one more record, which came after all others."""
+        if value is None:
+            return state
+        if state is None:
+            return ((number, value),)
+        if not self.last:
+            return state if len(state) >= (self.limit or 1) else (*state, (number, value))
+        return self._cut((*state, (number, value)))
+
+    def merge(self, left: Any, right: Any) -> Any:
+        """One state of two."""
+        if left is None or right is None:
+            return right if left is None else left
+        return self._cut(tuple(sorted((*left, *right), key=itemgetter(0))))
+
+    def of(self, numbers: Sequence[int], values: Sequence[object]) -> Any:
+        """The state of several records, in order."""
+        return tuple(zip(numbers, values, strict=True)) or None
+
+    def result(self, state: Any) -> object:
+        """The value of the record, or those of so many in the order in which they came."""
+        if self.limit is not None:
+            return [value for _, value in state or ()]
+        return None if state is None else state[0][1]
+
+    def _cut(self, ordered: Any) -> Any:
+        most = self.limit or 1
+        return ordered[-most:] if self.last else ordered[:most]
 
 
 @dataclass(frozen=True, slots=True)

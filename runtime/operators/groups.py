@@ -5,7 +5,7 @@ One state per key (and window). A batch is pre-aggregated in columns where the g
 cannot be given is a dead letter with the key and window as input.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from operator import itemgetter
 from typing import Any, cast
@@ -23,6 +23,7 @@ from ghcm.runtime.operators.fallible_reducers import fallible, has_lambda
 from ghcm.runtime.operators.task_operator import TaskOperator
 from ghcm.runtime.state.group_frames import WindowTimes, by_window
 from ghcm.runtime.state.group_state import UNWINDOWED, GroupState, layout_of
+from ghcm.runtime.state.row_buffer import RowBuffer
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Count, ReduceByKey
 from ghcm.types import Shape, Struct
@@ -50,7 +51,9 @@ class GroupOperator(TaskOperator):
         self._frames = self._state.frames
         self._windows = self._state.windows
         self._identity = self._state.identity
-        self._buffer = _RowBuffer(self._layout.window)
+        self._buffer = RowBuffer(self._layout.window)
+        self._arrived = NEVER
+        """The number of the latest record, where some aggregate goes by arrival."""
 
     # --- records -----------------------------------------------------------------------------------------------------
 
@@ -106,7 +109,7 @@ class GroupOperator(TaskOperator):
     def _take_columns(self, batch: Batch) -> bool:
         partial = self._code.partial
         assert partial is not None
-        frame = in_columns(lambda: partial(batch.frame(), self._parameters))
+        frame = in_columns(lambda: partial(self._numbered(batch), self._parameters))
         if frame is None:
             return False
         self.counts["columns"] += len(batch)
@@ -118,6 +121,19 @@ class GroupOperator(TaskOperator):
             self._state.spill([frame])
         return True
 
+    def _numbered(self, batch: Batch) -> pl.DataFrame:
+        """The frame of a batch, whose records have their numbers where some aggregate asks for them."""
+        if not self._code.arrivals:
+            return batch.frame()
+        first = self._next_arrivals(len(batch))
+        return batch.frame().with_columns(pl.int_range(first, first + len(batch), dtype=pl.Int64).alias("@arrival"))
+
+    def _next_arrivals(self, count: int) -> int:
+        """The first of so many numbers, which are greater than all before; a clock that goes back makes none less."""
+        first = max(self._arrived + 1, self._context.now())
+        self._arrived = first + count - 1
+        return first
+
     def _take_rows(self, batch: Batch, outbox: Outbox) -> None:
         self.counts["rows"] += len(batch)
         layout, identity = self._layout, self._identity
@@ -125,6 +141,7 @@ class GroupOperator(TaskOperator):
         timed, told, changed = self._code.timed, self._told, self._state.changed
         groups: dict[object, object] = {} if layout.window is not None else self._state.of(UNWINDOWED)
         last = None
+        number = self._next_arrivals(len(batch)) - 1 if self._code.arrivals else None
         for row in batch.rows():
             key: object = () if layout.key is None else row[layout.key]
             if identity is not None:
@@ -136,6 +153,9 @@ class GroupOperator(TaskOperator):
             value = None if layout.value is None else row[layout.value]
             if timed:
                 value = row[-2], value
+            if number is not None:
+                number += 1
+                value = number, value
             try:
                 groups[key] = add(groups[key], value, parameters) if key in groups else first(value, parameters)
             except RecordFailure as failure:
@@ -333,44 +353,11 @@ class GroupOperator(TaskOperator):
 
     def restore(self, state: Mapping[int, bytes]) -> None:
         self._state.restore(state)
+        if self._code.arrivals:
+            self._arrived = max([self._arrived, *self._stored_arrivals()])
 
-
-class _RowBuffer:
-    """Records that came in small batches and wait until they are enough for columns, or until what becomes of them is
-    due; and where their dead letters go. A frame of few rows costs as much to aggregate as one of hundreds; and done
-    one by one they would be single states, which have to be saved and closed one by one.
-    """
-
-    def __init__(self, window: int | None) -> None:
-        self.rows = 0
-        self.least_end = INFINITY
-        """The end of the first window that has a record here."""
-        self._window = window
-        self._batches: list[Batch] = []
-        self._outbox: Outbox | None = None
-
-    def add(self, batch: Batch, outbox: Outbox) -> None:
-        """Take one more."""
-        if not len(batch):
-            return
-        self._batches.append(batch)
-        self._outbox = outbox
-        self.rows += len(batch)
-        if self._window is not None:
-            self.least_end = min(self.least_end, _least_end(batch, self._window))
-
-    def take(self) -> tuple[Batch, Outbox] | None:
-        """Give out all in one, in the order in which they came; None if there are none."""
-        if self._outbox is None or not self._batches:
-            return None
-        batches, self._batches = self._batches, []
-        self.rows, self.least_end = 0, INFINITY
-        return Batch.concat(batches), self._outbox
-
-
-def _least_end(batch: Batch, window: int) -> int:
-    if batch.columnar:
-        ends = batch.frame().to_series(window).struct.field("end").cast(pl.Int64)
-        return cast("int", ends.min())
-    windows = [cast("tuple[int, int]", row[window]) for row in batch.rows()]
-    return min(end for _, end in windows)
+    def _stored_arrivals(self) -> Iterator[int]:
+        """The greatest number in each state by arrival; no state of these is in columns."""
+        for states in self._windows.values():
+            for state in cast("Iterable[Sequence[Any]]", states.values()):
+                yield from (state[index][-1][0] for index in self._code.arrivals if state[index] is not None)

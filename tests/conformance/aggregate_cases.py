@@ -85,6 +85,9 @@ def _aggregates(value: Type, held: Type, *, scalar: bool) -> tuple[Aggregate, ..
                 found.append(replace(made, limit=3))
             case AggregateFunction.FIRST | AggregateFunction.LAST:
                 found += [made, replace(made, name=f"{made.name}_by", order=order)]
+                some = result_of(function, held, several=True)
+                assert some is not None
+                found.append(replace(made, name=f"{made.name}_some", order=order, limit=2, type=some))
             case _:
                 found.append(made)
     return tuple(found)

@@ -85,6 +85,7 @@ def _of_table() -> Iterator[str]:
 
 _IN_WORDS = (
     *(f"aggregate {each.value}" for each in AGGREGATES), "aggregate of event time", "aggregate with an order",
+    "aggregate by arrival", "aggregate of several",
     *(f"reducer {each.value}" for each in Kind), "reducer of fields", "reducer claimed",
     *(f"window {word}" for word in ("tumbling", "sliding", "session", "time processing", "offset")),
     *(f"sink {each.value}" for each in Mode), "join with a condition", "join by key", "join in windows",
@@ -111,7 +112,9 @@ def options_of(program: Program, unit: Unit) -> set[str]:
 def _aggregate(what: Aggregate) -> Iterator[str]:
     yield what.function.value
     if what.picks_record:
-        yield "of event time" if what.by_time else "with an order"
+        yield "of event time" if what.by_time else "by arrival" if what.arrival else "with an order"
+        if what.limit is not None:
+            yield "of several"
 
 
 def _of_op(program: Program, op: Op) -> Iterator[str]:

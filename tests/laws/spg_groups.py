@@ -12,7 +12,21 @@ from ghcm.expr import Call, Expr, If, Lambda, Literal, Var
 from ghcm.functions import comparable
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
 from ghcm.spg.graph import Forward, Global, Hash
-from ghcm.spg.ops import AggregateByKey, Changes, Count, Distinct, GroupByKey, MapValues, Op, ReduceByKey, Sort, Top
+from ghcm.spg.ops import (
+    AggregateByKey,
+    Changes,
+    Count,
+    Distinct,
+    EventTime,
+    GroupByKey,
+    MapValues,
+    Op,
+    ReduceByKey,
+    RowOp,
+    Sort,
+    Source,
+    Top,
+)
 from ghcm.types import (
     INT_MAX,
     WINDOW,
@@ -114,7 +128,16 @@ def _overflowing(chain: Chain, flow: Flow) -> Flow:
     return grouped(chain, given, "reduce_by_key", ReduceByKey(Builtin(Kind.SUM, Int())), Int())
 
 
-def aggregate(draw: st.DrawFn, name: str, value: Type, *, timed: bool = False) -> Aggregate:
+def _one_by_one(chain: Chain, flow: Flow) -> bool:
+    """Whether records come in the order of one source, in a stream unit."""
+    tasks = {task.id: task for task in chain.tasks}
+    task = tasks[flow.id]
+    while chain.kind == "stream" and isinstance(task.op, RowOp | EventTime):
+        task = tasks[task.inputs[0].producer]
+    return chain.kind == "stream" and isinstance(task.op, Source)
+
+
+def aggregate(draw: st.DrawFn, name: str, value: Type, *, timed: bool = False, one_by_one: bool = False) -> Aggregate:
     """An aggregate over values of that type."""
     if draw(st.integers(0, 4)) == 0:
         return Aggregate(name, AggregateFunction.COUNT, None, Int())
@@ -150,14 +173,19 @@ def aggregate(draw: st.DrawFn, name: str, value: Type, *, timed: bool = False) -
     argument = draw(functions(draw(st.sampled_from([wanted, as_nullable(wanted)])), value, depth=1))
     result = result_of(function, argument.body.type)
     assert result is not None
-    return _with_option(draw, Aggregate(name, function, argument, result), value, timed=timed)
+    found = Aggregate(name, function, argument, result)
+    return _with_option(draw, found, value, timed=timed, one_by_one=one_by_one)
 
 
-def _with_option(draw: st.DrawFn, found: Aggregate, value: Type, *, timed: bool) -> Aggregate:
+def _with_option(draw: st.DrawFn, found: Aggregate, value: Type, *, timed: bool, one_by_one: bool) -> Aggregate:
     if found.function is AggregateFunction.QUANTILE:
         return replace(found, fraction=draw(st.sampled_from([0.0, 0.07, 0.5, 0.9, 1.0])))
     if found.function is AggregateFunction.TOP_K:
         return replace(found, limit=draw(st.integers(1, 3)))
+    if found.picks_record and draw(st.integers(0, 2)) == 2:
+        found = replace(found, limit=draw(st.integers(1, 3)), type=List(strip(found.type)))
+    if found.picks_record and one_by_one and draw(st.booleans()):
+        return replace(found, arrival=True)
     if found.picks_record and not (timed and draw(st.booleans())):
         return replace(found, order=draw(functions(type_like(draw, value, keys=True), value, depth=1)))
     return found
@@ -168,7 +196,8 @@ def aggregate_by_key(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
         return None
     scalar = draw(st.integers(0, 3)) == 0
     names = ["n"] if scalar else ["n", "total", "some"][: draw(st.integers(1, 3))]
-    aggregates = tuple(aggregate(draw, name, part_of(flow, "value"), timed=flow.collection.timed) for name in names)
+    held, timed, one_by_one = part_of(flow, "value"), flow.collection.timed, _one_by_one(chain, flow)
+    aggregates = tuple(aggregate(draw, name, held, timed=timed, one_by_one=one_by_one) for name in names)
     value = aggregates[0].type if scalar else Struct(tuple(Field(each.name, each.type) for each in aggregates))
     inexact = any(map(_sums_floats, aggregates))
     return grouped(chain, flow, "aggregate_by_key", AggregateByKey(aggregates, scalar), value, inexact=inexact)

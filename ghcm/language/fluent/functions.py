@@ -114,8 +114,22 @@ class _Aggregate(Protocol):
     def __call__(self, of: _Of | None = None, *, where: _Of | None = None) -> Any: ...
 
 
+class _Arrival:
+    """The order in which records come to a stream unit: `agg.last("price", order=arrival)`."""
+
+
+arrival = _Arrival()
+
+
 class _Ordered(Protocol):
-    def __call__(self, of: _Of | None = None, *, order: _Of | None = None, where: _Of | None = None) -> Any: ...
+    def __call__(
+        self,
+        of: _Of | None = None,
+        count: int | None = None,
+        *,
+        order: _Of | _Arrival | None = None,
+        where: _Of | None = None,
+    ) -> Any: ...
 
 
 def _aggregate(name: str) -> _Aggregate:
@@ -127,8 +141,14 @@ def _aggregate(name: str) -> _Aggregate:
 
 
 def _ordered(name: str) -> _Ordered:
-    def aggregate(of: _Of | None = None, *, order: _Of | None = None, where: _Of | None = None) -> Any:
-        return _made(name, of, order=order, where=where)
+    def aggregate(
+        of: _Of | None = None,
+        count: int | None = None,
+        *,
+        order: _Of | _Arrival | None = None,
+        where: _Of | None = None,
+    ) -> Any:
+        return _made(name, of, *([] if count is None else [count]), order=order, where=where)
 
     aggregate.__qualname__ = f"agg.{name}"
     return aggregate
@@ -137,7 +157,8 @@ def _ordered(name: str) -> _Ordered:
 class agg:
     """Aggregates of a field (`agg.min("ts")`), an expression (`agg.sum(lambda f: f.bytes)`), or the value itself.
 
-    What each gives is in the table of the aggregates; `first` and `last` go by event time, or by `order`. All take the
+    What each gives is in the table of the aggregates; `first` and `last` go by event time, or by `order`, which may be
+    `arrival`, and take how many they give. All take the
     records alone for which `where` is true: `agg.count(where=lambda f: f.bytes > 0)`.
     """
 
@@ -176,6 +197,8 @@ def _made(name: str, of: object, *others: object, **options: object) -> Traced:
 
 
 def _function(of: object, span: Span) -> ast.Expr:
+    if isinstance(of, _Arrival):
+        return ast.Ref("arrival", span=span)
     return _path(of, span) if isinstance(of, str) else expr_of(of, span)
 
 

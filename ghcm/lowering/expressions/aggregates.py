@@ -17,32 +17,44 @@ from ghcm.lowering.types import has_null
 from ghcm.operators import Argument
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.source import Span
-from ghcm.types import Bool, Decimal, Int, Int32, Struct, Type, as_nullable, is_nullable, nullable_like, strip
+from ghcm.types import Bool, Decimal, Int, Int32, List, Struct, Type, as_nullable, is_nullable, nullable_like, strip
 
 _FUNCTIONS = {function.value: function for function in AggregateFunction}
 _WHOLE = "value"
 """What a bare expression calls the whole value, unless that is a struct with a field of this name."""
+_ARRIVAL = "arrival"
+"""The order in which records come, unless they have a field of this name."""
 _BESIDES_EXPRESSIONS = (AggregateFunction.MIN, AggregateFunction.MAX)
 """Those whose names mean a function of two values, too."""
 _SECOND = {
     "": (),
     "fraction": (Argument("fraction", "float"),),
     "count": (Argument("count", "int"),),
-    "order": (Argument("order", "lambda1", required=False, positional=False),),
+    "order": (
+        Argument("count", "int", required=False),
+        Argument("order", "lambda1", required=False, positional=False, choices=(_ARRIVAL,)),
+    ),
 }
-
-
 _WHERE = Argument("where", "lambda1", required=False, positional=False)
 """Which records count; every aggregate takes it."""
+ARGUMENTS = {
+    function.value: (Argument("value", "any", required=False), *_SECOND[rule.option], _WHERE)
+    for function, rule in AGGREGATES.items()
+}
+"""What each aggregate takes, by its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregated:
-    """The records that are aggregated: their type, whether they have event time, and what expressions over them see."""
+    """The records that are aggregated: their type, whether they have event time, and what expressions over them see.
+
+    `unordered` says why none of them comes first; empty where they come one after the other.
+    """
 
     element: Type
     timed: bool
     scope: Scope
+    unordered: str
 
 
 def is_aggregate(written: ast.Expr) -> bool:
@@ -76,8 +88,7 @@ def aggregate_of(name: str, written: ast.Expr, over: Aggregated) -> Aggregate:
     if not call.arguments and call is written:
         hint = f"For example {rule.signature.rpartition('), ')[2].replace('x', 'x => x', 1)}."
         raise over.scope.report(Code.BAD_AGGREGATE, f'"{said}" aggregates nothing', call.span, hint=hint)
-    arguments = (Argument("value", "any", required=False), *_SECOND[rule.option], _WHERE)
-    given = match_arguments(said, arguments, call, over.scope.context)
+    given = match_arguments(said, ARGUMENTS[said], call, over.scope.context)
     if given.dropped:
         raise Reported
     value, parameter = given.expr("value"), Var(_WHOLE, over.element)
@@ -88,7 +99,8 @@ def aggregate_of(name: str, written: ast.Expr, over: Aggregated) -> Aggregate:
         argument = Lambda((parameter,), Literal(0, Int()))
     if (condition := given.expr("where")) is not None:
         argument = _where(argument, _argument(condition, over, f'"where" of "{said}"'), condition, over)
-    return _with_option(_typed_aggregate(name, rule, argument, written, over), rule, given, over, written.span)
+    found = _typed_aggregate(name, rule, argument, written, over)
+    return _with_option(found, rule, given, over, written.span)
 
 
 def _argument(written: ast.Expr, over: Aggregated, what: str) -> Lambda:
@@ -147,23 +159,43 @@ def _with_option(found: Aggregate, rule: Rule, given: Given, over: Aggregated, s
                 raise over.scope.report(Code.OUT_OF_RANGE, message, given.span("fraction"), hint=hint)
             return replace(found, fraction=fraction)
         case "order":
-            return _with_order(found, given, over, span)
+            return _with_order(_several(found, given), given, over, span)
+
+
+def _several(found: Aggregate, given: Given) -> Aggregate:
+    """The list of so many, where a number is given."""
+    if given.expr("count") is None:
+        return found
+    limit = sound(given.integer("count", least=1))
+    return replace(found, limit=limit, type=List(strip(found.type)))
 
 
 def _with_order(found: Aggregate, given: Given, over: Aggregated, span: Span | None) -> Aggregate:
-    """`first` and `last` by an order, or by event time where there is one."""
+    """`first` and `last` by an order or by arrival, or by event time where there is one."""
     name = found.function.value
     written = given.expr("order")
+    if isinstance(written, ast.Ref) and written.name == _ARRIVAL and not _has_column(over.element, _ARRIVAL):
+        if over.unordered:
+            message = f'"{name}" by arrival needs records that come one after the other'
+            hint = f"{name}(x, order = r => ...) goes by a value of the records."
+            raise over.scope.report(Code.BAD_ORDER, message, written.span, detail=over.unordered, hint=hint)
+        return replace(found, arrival=True)
     order = None if written is None else _argument(written, over, f'"order" of "{name}"')
     if order is None and not over.timed:
         message = f'"{name}" goes by event time, and these records have none'
-        hint = f"{name}(x, order = r => ...) says which is {name}; {_NEAR_THE_SOURCE}"
+        by = f"{name}(x, order = r => ...) says which is {name}"
+        by += f", {name}(x, order = arrival) takes the one that came {name}" if not over.unordered else ""
+        hint = f"{by}; {_NEAR_THE_SOURCE}"
         raise over.scope.report(Code.NEEDS_TIME, message, span, hint=hint)
     for type_ in (over.element,) if order is None else (order.body.type, over.element):
         if not comparable(type_):
             message = f'"{type_}" has no order'
             raise over.scope.report(Code.NOT_COMPARABLE, message, span, hint="Maps cannot be compared.")
     return replace(found, order=order)
+
+
+def _has_column(element: Type, name: str) -> bool:
+    return isinstance(element, Struct) and element.get(name) is not None
 
 
 _NEAR_THE_SOURCE = "event_time(...) near the source gives records their time."

@@ -10,7 +10,7 @@ from ghcm.expr import Expr
 from ghcm.language import ast
 from ghcm.lowering.arguments import misspelt
 from ghcm.lowering.context import Context
-from ghcm.lowering.drafts import RULES, Bound, Flow, Signature, SinkDraft, Step, ends_as_pairs, final, rule
+from ghcm.lowering.drafts import RULES, Bound, Flow, Signature, SinkDraft, Step, ends_as_pairs, final, rule, unordered
 from ghcm.lowering.expressions.aggregates import Aggregated, aggregate_of, is_aggregate
 from ghcm.lowering.expressions.functions import whole
 from ghcm.lowering.expressions.records import fits
@@ -19,7 +19,7 @@ from ghcm.source import Span
 from ghcm.spg.connectors import Mode
 from ghcm.spg.graph import Global
 from ghcm.spg.ops import CallTemplate, Policy, Publish, Reply, To
-from ghcm.types import Collection, Duration, Int, Shape, Struct, Type, strip
+from ghcm.types import Duration, Int, Shape, Struct, Type, strip
 from ghcm.unification import accepts
 
 
@@ -42,7 +42,7 @@ def to(step: Step, flow: Flow) -> Bound:
 def publish(step: Step, flow: Flow) -> Bound:
     """Calls a unit by a policy."""
     with suppress(Reported):
-        policy, call = both(lambda: _policy(step, flow), lambda: call_of(step, flow.collection))
+        policy, call = both(lambda: _policy(step, flow), lambda: call_of(step, flow))
         draft = step.add(Publish(call, policy, None), flow.collection, (flow, Global()))
         draft.after = flow.written
     return replace(flow, ended=True)
@@ -147,7 +147,7 @@ def _on_event(step: Step, flow: Flow) -> Policy:
     return Policy(on=event)
 
 
-def call_of(step: Step, collection: Collection) -> CallTemplate:
+def call_of(step: Step, flow: Flow) -> CallTemplate:
     """The instruction that a policy sends, over the records of a collection."""
     signatures = step.unit.around.signatures
     match step.given.expr("call"):
@@ -165,7 +165,7 @@ def call_of(step: Step, collection: Collection) -> CallTemplate:
 
     def argument(given: tuple[str, ast.Expr]) -> tuple[str, Aggregate | Expr]:
         parameter, expr = given
-        return parameter, _argument(step, parameter, expr, signature.parameters[parameter], collection)
+        return parameter, _argument(step, parameter, expr, signature.parameters[parameter], flow)
 
     return CallTemplate(name, every(argument, _given(step, name, signature, written).items()))
 
@@ -225,12 +225,11 @@ def _given(step: Step, name: str, signature: Signature, written: ast.Apply) -> d
     return {parameter: given[parameter] for parameter in signature.parameters if parameter in given}
 
 
-def _argument(
-    step: Step, parameter: str, written: ast.Expr, wanted: Type | None, collection: Collection
-) -> Aggregate | Expr:
-    what = f'parameter "{parameter}"'
+def _argument(step: Step, parameter: str, written: ast.Expr, wanted: Type | None, flow: Flow) -> Aggregate | Expr:
+    what, collection = f'parameter "{parameter}"', flow.collection
     if is_aggregate(written):
-        aggregate = aggregate_of(parameter, written, Aggregated(collection.element, collection.timed, step.scope))
+        over = Aggregated(collection.element, collection.timed, step.scope, unordered(step, flow))
+        aggregate = aggregate_of(parameter, written, over)
         if wanted is None:
             raise Reported
         if accepts(wanted, aggregate.type):

@@ -11,7 +11,7 @@ from ghcm.expr import Lambda
 from ghcm.functions import comparable
 from ghcm.language import ast
 from ghcm.language.literals import CLAIMS
-from ghcm.lowering.drafts import RULES, Bound, Flow, Step, rule
+from ghcm.lowering.drafts import RULES, Bound, Flow, Step, rule, unordered
 from ghcm.lowering.expressions.aggregates import Aggregated, aggregate_of
 from ghcm.lowering.expressions.conversion import convert
 from ghcm.lowering.operators.orders import order_of
@@ -42,7 +42,7 @@ def aggregate_by_key(step: Step, flow: Flow) -> Bound:
     for index, argument in enumerate(step.given.rest):
         if argument.name in names[:index]:
             raise step.report(Code.DECLARED_TWICE, f'aggregate "{argument.name}" is given twice', argument.span)
-    over = Aggregated(value, flow.collection.timed, step.scope)
+    over = Aggregated(value, flow.collection.timed, step.scope, unordered(step, flow))
     found = every(lambda given: aggregate_of(given.name or "value", given.value, over), step.given.rest)
     return _grouped(step, flow, AggregateByKey(found, scalar), found[0].type if scalar else totals(found))
 

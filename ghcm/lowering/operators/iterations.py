@@ -12,7 +12,7 @@ from ghcm.expr import Call as TypedCall
 from ghcm.expr import Expr, Get, Lambda, Var, walk
 from ghcm.functions import FUNCTIONS
 from ghcm.language import ast, trees
-from ghcm.lowering.drafts import RULES, Bound, Draft, Flow, Raw, RoundDrafts, Step, rule
+from ghcm.lowering.drafts import IN_A_BATCH, RULES, Bound, Draft, Flow, Raw, RoundDrafts, Step, rule
 from ghcm.lowering.expressions.aggregates import Aggregated, aggregate_of
 from ghcm.lowering.expressions.functions import condition
 from ghcm.lowering.operators.groups import totals
@@ -160,7 +160,7 @@ def _aggregate(step: Step, call: ast.Apply, element: Type, name: str) -> Aggrega
         message = f'"{word}" is not an aggregate of a whole collection'
         hint = f"{', '.join(each.value for each in _TOTALS)} are, for example count() and sum(x => ...)."
         raise step.report(Code.BAD_AGGREGATE, message, call.span, hint=hint)
-    made = aggregate_of(name, call, Aggregated(element, False, step.scope))
+    made = aggregate_of(name, call, Aggregated(element, False, step.scope, IN_A_BATCH))
     argument = made.argument
     if argument is not None and any(
         isinstance(part, TypedCall) and FUNCTIONS[part.function].failures for part in walk(argument.body)

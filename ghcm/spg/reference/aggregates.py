@@ -107,7 +107,7 @@ class Given:
 def given(run: Run, what: Aggregate, record: Record, value: object, type_: Type) -> Given:
     """What a record adds, of which `value` (of that type) is aggregated; `Failed` if an argument fails."""
     found = True if what.argument is None else run.apply(what.argument, value)
-    if not what.picks_record:
+    if not what.picks_record or what.arrival:
         return Given(found)
     if what.order is None:
         return Given(found, (record.time, order_key(value, type_)))
@@ -136,8 +136,7 @@ def aggregate(run: Run, what: Aggregate, gathered: Sequence[Given]) -> object:
             variance = _variance(run, cast("list[float]", known))
             return None if variance is None else math.sqrt(variance)
         case AggregateFunction.FIRST | AggregateFunction.LAST:
-            ordered = sorted(some, key=lambda each: each.order)
-            return None if not ordered else ordered[0 if what.function is AggregateFunction.FIRST else -1].value
+            return _picked(what, sorted(some, key=lambda each: each.order))  # in order of arrival where all are equal
         case AggregateFunction.COLLECT:
             return _ascending(known, type_)
         case AggregateFunction.DISTINCT_COUNT:
@@ -151,6 +150,13 @@ def aggregate(run: Run, what: Aggregate, gathered: Sequence[Given]) -> object:
             return _ascending(known, type_)[::-1][: what.limit]
         case _:
             assert_never(what.function)
+
+
+def _picked(what: Aggregate, ordered: list[Given]) -> object:
+    first = what.function is AggregateFunction.FIRST
+    if what.limit is not None:
+        return [each.value for each in (ordered[: what.limit] if first else ordered[-what.limit :])]
+    return None if not ordered else ordered[0 if first else -1].value
 
 
 def _ascending(values: list[object], type_: Type) -> list[object]:

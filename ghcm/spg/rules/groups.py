@@ -96,7 +96,7 @@ def aggregate_problems(around: Around, what: Aggregate, value: Type) -> Iterator
         return
     yield from around.of(what.argument, value)
     type_ = what.argument.body.type
-    wanted = result_of(what.function, type_)
+    wanted = result_of(what.function, type_, several=what.limit is not None)
     if (
         wanted is None
         or not accepts(what.type, wanted)
@@ -108,7 +108,12 @@ def aggregate_problems(around: Around, what: Aggregate, value: Type) -> Iterator
 def _option_problems(around: Around, what: Aggregate, value: Type) -> Iterator[str]:
     """What is wrong with the second argument of an aggregate, and with the time that it needs."""
     wanted = AGGREGATES[what.function].option
-    if (what.fraction is not None) != (wanted == "fraction") or (what.limit is not None) != (wanted == "count"):
+    counted = what.limit is not None
+    if (
+        (what.fraction is not None) != (wanted == "fraction")
+        or counted > (wanted in ("count", "order"))
+        or (wanted == "count" and not counted)
+    ):
         yield f'aggregate "{what.name}" lacks its second argument, or has one too many'
     if what.fraction is not None and (problem := fraction_problem(what.fraction)):
         yield f'the fraction of "{what.name}" {problem}'
@@ -118,9 +123,11 @@ def _option_problems(around: Around, what: Aggregate, value: Type) -> Iterator[s
         yield from around.of(what.order, value)
         if not what.picks_record or not comparable(what.order.body.type):
             yield f'aggregate "{what.name}" cannot go by "{what.order.body.type}"'
+    if what.arrival and (not what.picks_record or what.order is not None or around.batch):
+        yield f'aggregate "{what.name}" cannot go by arrival'
     if what.by_time and not around.takes[0].timed:
         yield f'aggregate "{what.name}" goes by event time, which its input has not'
-    if what.picks_record and not comparable(value):
+    if what.picks_record and not what.arrival and not comparable(value):
         yield f'"{value}" has no order'
 
 

@@ -35,6 +35,10 @@ def proposed(written: str) -> list[str]:
         (WATCH + "  visits.filter(v => v.bytes is not null and v.pa|ge == 3)\n}", ["at", "page", "bytes"]),
         (WATCH + "  visits.map(v => Visit { at: v.at, |", ["page: ", "bytes: "]),
         (WATCH + "  totals.top(|", ["count = ", "by = ", "ascending = "]),
+        (
+            WATCH + "  totals.aggregate_by_key(n = first(value, |",
+            ["value = ", "count = ", "order = ", "arrival", "where = "],
+        ),
         (WATCH + "}\nresponsive stream most() { watch.|", ["visits", "totals"]),
         (WATCH + "}\nresponsive stream most() { lake.|", ["read"]),
         ("record Other { visit: |", ["Method", "Visit", "Other"]),
@@ -62,6 +66,7 @@ def test_the_likeliest_come_first(written: str, first: list[str]) -> None:
         (WATCH + "  visits.join(visits, kind = |", ["inner", "left", "right", "full", "semi", "anti"]),
         (WATCH + '  more = files("more", compression = |', ["gzip", "zstd", "none"]),
         (WATCH + '  more = kafka("more", key = |', ["at", "page", "bytes"]),
+        (WATCH + "  visits.key_by(v => v.page).aggregate_by_key(n = last(page, order = |", ["arrival"]),
         (WATCH + "  totals.aggregate_by_key(count(), n = |", [each.function.value for each in AGGREGATES.values()]),
         ("sink other = |", ["discard", "files", "kafka", "parquet", "redis", "sql"]),
         ("cache calls = |", ["kafka", "redis"]),

@@ -4,13 +4,15 @@ each commit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from types import ModuleType
 
+from ghcm.expr import Lambda, Var
 from ghcm.functions import Failure
-from ghcm.reducers import Builtin, Kind
+from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Kind
 from ghcm.runtime.contract import Context, Operator, Table
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.native.code import TaskCode
@@ -18,7 +20,7 @@ from ghcm.runtime.operators import build
 from ghcm.source import Origin
 from ghcm.spg.connectors import Format, Socket
 from ghcm.spg.graph import Forward, Hash, Input, Program, Task, Unit
-from ghcm.spg.ops import Changes, ReduceByKey, Source
+from ghcm.spg.ops import AggregateByKey, Changes, ReduceByKey, Source
 from ghcm.types import INT_MAX, Collection, Int, Nullable, Shape, String, pair_of
 from tests.unit.runtime.operators.harness import Box, Refusal, module_of
 
@@ -45,6 +47,23 @@ UNIT = Unit(
     HERE,
 )
 MODULE: ModuleType = module_of(Program("p", (), (), (UNIT,)), UNIT)
+
+
+def test_the_last_to_come_is_the_last_though_the_clock_goes_back_over_a_restart() -> None:
+    value = Var("v", Int())
+    found = (Aggregate("value", AggregateFunction.LAST, Lambda((value,), value), Int(), arrival=True),)
+    [pairs, sums, told] = UNIT.tasks
+    unit = replace(UNIT, tasks=(pairs, replace(sums, op=AggregateByKey(found, scalar=True)), told))
+    module = module_of(Program("p", (), (), (unit,)), unit)
+    states: list[Mapping[int, bytes]] = [{}]
+    for form, now, number in product(("rows", "columns"), (9_000, 5, 7_000), (1, 2)):
+        context = Context(rows=2, form=form, now=partial(int, now))  # type: ignore[arg-type]
+        last, box = build(unit.task("sums"), unit, module.TASKS["sums"], context), Box(Refusal.NEVER)
+        last.restore(states[-1])
+        take(last, box, ("a", 0), ("a", now * number))
+        box.all(last.finish)
+        states.append(last.save())
+        assert rows_of(box) == [("a", now * number)]
 
 
 def operator(unit: Unit = UNIT) -> Operator:
