@@ -6,17 +6,18 @@ Counters of answered calls begin with this process, as Prometheus expects; those
 import asyncio
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import prometheus_client
 import psutil
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from ghcm.runtime.daemon.protocol import Document
+from ghcm.runtime.histogram import Histogram
 from ghcm.runtime.jobs.store import Store
 from ghcm.runtime.pubsub.envelope import now_us
 from ghcm.spg.ops import To
@@ -173,25 +174,75 @@ def _used(process: Document) -> tuple[int, float] | None:
 
 
 def _units(programs: Iterable[KnownProgram], units: Mapping[str, Any]) -> Iterator[Metric]:
-    unit, task = ("program", "unit"), ("program", "unit", "task")
-    families = {
-        name: CounterMetricFamily(f"ghcm_task_{name}_records", text, labels=task)
-        for name, text in (("in", "Records taken."), ("out", "Records given on."), ("dead", "Records that failed."))
-    }
-    backlog = GaugeMetricFamily("ghcm_task_backlog", "What waits for a task.", labels=task)
-    watermark = GaugeMetricFamily("ghcm_task_watermark_seconds", "The time that its events have reached.", labels=task)
-    commit = GaugeMetricFamily("ghcm_unit_last_commit_seconds", "When a unit has committed last.", labels=unit)
-    trouble = GaugeMetricFamily("ghcm_unit_trouble", "Whether a unit waits for a sink, disk or server.", labels=unit)
-    for known in programs:
-        for name, standing in units.get(known.job.id, {}).items():
-            labels = (known.program.name, name)
-            trouble.add_metric(labels, bool(standing.get("trouble")))
-            if standing.get("last_commit"):
-                commit.add_metric(labels, standing["last_commit"])
-            for at, counts in standing.get("tasks", {}).items():
-                for each, family in families.items():
-                    family.add_metric((*labels, at), counts[each])
-                backlog.add_metric((*labels, at), counts["backlog"])
-                if counts["watermark"] is not None:
-                    watermark.add_metric((*labels, at), counts["watermark"] / 1e6)
-    yield from (*families.values(), backlog, watermark, commit, trouble)
+    found = [
+        ((known.program.name, name), standing)
+        for known in programs
+        for name, standing in units.get(known.job.id, {}).items()
+    ]
+    label = ("program", "unit")
+    commit = GaugeMetricFamily("ghcm_unit_last_commit_seconds", "When a unit has committed last.", labels=label)
+    trouble = GaugeMetricFamily("ghcm_unit_trouble", "Whether a unit waits for a sink, disk or server.", labels=label)
+    took = HistogramMetricFamily("ghcm_unit_snapshot_seconds", "From barriers to commit.", labels=label)
+    size = GaugeMetricFamily("ghcm_unit_snapshot_bytes", "What the last snapshot needs to be read.", labels=label)
+    wrote = CounterMetricFamily("ghcm_unit_snapshot_written_bytes", "What snapshots have written.", labels=label)
+    for labels, standing in found:
+        trouble.add_metric(labels, bool(standing.get("trouble")))
+    running = [(labels, standing) for labels, standing in found if "tasks" in standing]  # the others are only called
+    for labels, standing in running:
+        if standing["last_commit"]:
+            commit.add_metric(labels, standing["last_commit"])
+        _add(took, labels, standing["snapshot_s"], _SECONDS)
+        size.add_metric(labels, standing["snapshot_bytes"])
+        wrote.add_metric(labels, standing["snapshot_bytes_written"])
+    yield from (commit, trouble, took, size, wrote)
+    yield from _tasks([((*labels, task), each) for labels, unit in running for task, each in unit["tasks"].items()])
+
+
+_TASK_COUNTERS = {
+    "in": ("in_records", "Records taken."),
+    "out": ("out_records", "Records given on."),
+    "dead": ("dead_records", "Records that failed."),
+    "in_bytes": ("in_bytes", "Memory of records taken."),
+    "out_bytes": ("out_bytes", "Memory of records given on."),
+    "busy_s": ("busy_seconds", "Work of a task, on the loop and beside it."),
+}
+_TASK_GAUGES = {"backlog": "Records that wait for a task.", "instances": "How many instances a task has."}
+_SECONDS, _RECORDS = [4.0**power for power in range(-8, 4)], [4.0**power for power in range(10)]
+
+
+def _tasks(found: Sequence[tuple[tuple[str, ...], Any]]) -> Iterator[Metric]:
+    """What tasks, by program, unit and task, say of themselves."""
+    label = ("program", "unit", "task")
+    for key, (name, text) in _TASK_COUNTERS.items():
+        counter = CounterMetricFamily(f"ghcm_task_{name}", text, labels=label)
+        for labels, task in found:
+            counter.add_metric(labels, task[key])
+        yield counter
+    for key, text in _TASK_GAUGES.items():
+        gauge = GaugeMetricFamily(f"ghcm_task_{key}", text, labels=label)
+        for labels, task in found:
+            gauge.add_metric(labels, task[key])
+        yield gauge
+    watermark = GaugeMetricFamily("ghcm_task_watermark_seconds", "The time that its events have reached.", labels=label)
+    lag = GaugeMetricFamily("ghcm_task_watermark_lag_seconds", "How far that is behind the clock.", labels=label)
+    for labels, task in found:
+        if task["watermark"] is not None:
+            watermark.add_metric(labels, task["watermark"] / 1e6)
+            lag.add_metric(labels, (now_us() - task["watermark"]) / 1e6)
+    batches = HistogramMetricFamily("ghcm_task_batch_records", "Records in a batch.", labels=label)
+    latency = HistogramMetricFamily(
+        "ghcm_task_latency_seconds", "From the arrival of a batch until the task is done with it.", labels=label
+    )
+    for labels, task in found:
+        _add(batches, labels, task["batches"], _RECORDS)
+        _add(latency, labels, task["latency_s"], _SECONDS)
+    yield from (watermark, lag, batches, latency)
+
+
+def _add(family: HistogramMetricFamily, labels: Sequence[str], document: Any, bounds: Sequence[float]) -> None:
+    """Put a histogram of the engine into a family; its buckets are finer."""
+    found = Histogram.read(document)
+    buckets: list[tuple[str, float]] = [
+        (repr(bound), count) for bound, count in zip(bounds, found.up_to(bounds), strict=True)
+    ]
+    family.add_metric(labels, [*buckets, ("+Inf", found.count)], found.sum)

@@ -4,6 +4,7 @@ An edge in one slot hands objects over without a copy. It knows nothing of tasks
 something to take or room to give.
 """
 
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -58,8 +59,13 @@ class Edge:
         self.shared = shared
         self._limits = (rows, size)
         self._items: deque[Item] = deque()
+        self._arrivals: deque[float] = deque()
+        """When each batch that waits has come."""
         self.rows = 0
         """Records that wait."""
+        self.bytes_taken = 0
+        self.arrived = 0.0
+        """When the oldest records of the batch that was taken last have come (`time.perf_counter`)."""
         self._size = 0
         self._refused = False
 
@@ -90,6 +96,7 @@ class Edge:
                 return False
             self.rows += len(item)
             self._size += item.size
+            self._arrivals.append(time.perf_counter())
         elif isinstance(item, Watermark) and self._items and isinstance(self._items[-1], Watermark):
             self._items.pop()
         self._items.append(item)
@@ -104,22 +111,26 @@ class Edge:
         item = self._items.popleft()
         if not isinstance(item, Batch):
             return item
+        self.arrived = self._arrivals.popleft()
         taken, count, size = [item], len(item), item.size
         while count < rows and self._items and _joins(item, self._items[0], rows - count):
             other = self._items.popleft()
             assert isinstance(other, Batch)
+            self._arrivals.popleft()
             taken.append(other)
             count, size = count + len(other), size + other.size
         batch = Batch.concat(taken)
         if count > rows:
             rest = batch.slice(rows, count)
             self._items.appendleft(rest)
+            self._arrivals.appendleft(self.arrived)
             batch, count, size = batch.slice(0, rows), rows, size - rest.size
         self._left(count, size)
         return batch
 
     def _left(self, rows: int, size: int) -> None:
         self.rows -= rows
+        self.bytes_taken += size
         self._size = self._size - size if self.rows else 0
         if self._refused and self.rows * 2 <= self._limits[0] and self._size * 2 <= self._limits[1]:
             self._refused = False

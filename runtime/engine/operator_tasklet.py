@@ -61,6 +61,7 @@ class _Beside:
     def __init__(self) -> None:
         self.letters: list[DeadLetter] = []
         self.made: Future[list[Batch]] | None = None
+        self.seconds = 0.0
         self.ready = Event()
         """Set when the thread has left the operator."""
 
@@ -167,8 +168,9 @@ class OperatorTasklet(UnitTasklet):
     def _handle(self, place: int, item: Item) -> None:
         match item:
             case Batch():
-                self.counters.taken += len(item)
-                self._todo.append(lambda: self._process(self._ordinals[place], item))
+                self.counters.took(item)
+                ordinal, arrived = self._ordinals[place], self.edges[place].arrived
+                self._todo.append(lambda: self._process(ordinal, item, arrived))
                 if self._clock is not None or self._wall is not None:
                     self._todo.append(self._tick)
             case Watermark(time=moment):
@@ -207,7 +209,13 @@ class OperatorTasklet(UnitTasklet):
             for partition in partitions:
                 self._idler.follow(partition, self.watermark)
 
-    def _process(self, ordinal: int, batch: Batch) -> bool:
+    def _process(self, ordinal: int, batch: Batch, arrived: float) -> bool:
+        taken = self._processed(ordinal, batch)
+        if taken:
+            self.counters.done(arrived)
+        return taken
+
+    def _processed(self, ordinal: int, batch: Batch) -> bool:
         if self._beside is not None or (self._computes and batch.columnar and len(batch) >= _LARGE):
             beside = self._beside or self._begin_beside(ordinal, batch)
             if not beside.done:
@@ -249,11 +257,13 @@ class OperatorTasklet(UnitTasklet):
             try:
                 return list(self.operator.process(ordinal, batch, beside))
             finally:
-                self.size.took(len(batch), time.perf_counter() - started, _COMPUTE_STEP_S)
+                beside.seconds = time.perf_counter() - started
+                self.size.took(len(batch), beside.seconds, _COMPUTE_STEP_S)
                 beside.ready.set()
 
         def done(made: Future[list[Batch]]) -> None:
             beside.made = made
+            self.counters.beside_s += beside.seconds
             if not self._done:
                 for letter in beside.letters:
                     self.outbox.dead(letter)

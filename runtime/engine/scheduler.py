@@ -17,6 +17,8 @@ from itertools import count
 from threading import Event, Lock, get_ident
 from typing import Protocol, TypeVar
 
+from ghcm.runtime.histogram import Histogram
+
 T = TypeVar("T")
 
 _URGENT_STEPS = 64
@@ -53,6 +55,9 @@ class Tasklet(Protocol):
     def fail(self, error: Exception) -> None:
         """A step raised this; the tasklet is not asked again."""
 
+    def stepped(self, seconds: float) -> None:
+        """A step has lasted so long."""
+
 
 def _nothing() -> None: ...
 
@@ -73,7 +78,8 @@ class Timer:
 
 class Scheduler:
     """Runs tasklets, posted calls and timers until it is stopped. Only `post`, `call` and `stop` may be called from
-    other threads. `busy_s` and `turns` tell how much it has worked, `waiting` whether nothing is to be done.
+    other threads. `busy_s` and `turns` tell how much it has worked, `held` how long each step, call, timer and
+    collection of garbage took (seconds), `waiting` whether nothing is to be done.
     """
 
     def __init__(self, *, tame_collector: bool = False) -> None:
@@ -93,7 +99,7 @@ class Scheduler:
         self._thread: int | None = None
         self._tame = tame_collector
         self._collected = time.monotonic()
-        self.busy_s = 0.0
+        self.held = Histogram()
         self.turns = 0
         self.waiting = False
         self._called = -_CALM_S
@@ -180,7 +186,7 @@ class Scheduler:
         try:
             while not self._stopping:
                 while self._posted:
-                    self._posted.popleft()()
+                    self._timed(self._posted.popleft())
                 self._fire()
                 if not self._turns():
                     self._sleep()
@@ -200,35 +206,48 @@ class Scheduler:
         while self._timers and (self._timers[0].cancelled or self._timers[0].due <= time.monotonic()):
             timer = heapq.heappop(self._timers)
             if not timer.cancelled:
-                timer.call()
+                self._timed(timer.call)
+
+    def _timed(self, call: Callable[[], None]) -> float:
+        started = time.perf_counter()
+        call()
+        seconds = time.perf_counter() - started
+        self.held.note(seconds)
+        return seconds
 
     def _turns(self) -> bool:
         """A few turns of the urgent, one of the others; False if nobody was ready."""
         if not self._urgent and not self._ready:
             return False
-        started = time.monotonic()
         for _ in range(_URGENT_STEPS):  # as a rule a call from its beginning to its end: each turn wakes the next
             if not self._urgent:
                 break
             self._turn(self._urgent.popleft())
         if self._ready:
             self._turn(self._ready.popleft())
-        now = time.monotonic()
-        self.busy_s += now - started
-        if self._tame and now - self._collected > _COLLECT_BUSY_S:
-            self._collect(now)
+        if self._tame and time.monotonic() - self._collected > _COLLECT_BUSY_S:
+            self._timed(self._collect)
         return True
+
+    @property
+    def busy_s(self) -> float:
+        """How long it has worked in all."""
+        return self.held.sum
 
     def _turn(self, tasklet: Tasklet) -> None:
         self._queued.discard(id(tasklet))
         self.turns += 1
-        try:
-            progress = tasklet.step()
-        except Exception as error:  # a bug or a failed connector ends the tasklet's unit, never the slot
-            tasklet.fail(error)
-            return
-        if progress is Progress.WORKED:
-            self.wake(tasklet)
+
+        def step() -> None:
+            try:
+                progress = tasklet.step()
+            except Exception as error:  # a bug or a failed connector ends the tasklet's unit, never the slot
+                tasklet.fail(error)
+            else:
+                if progress is Progress.WORKED:
+                    self.wake(tasklet)
+
+        tasklet.stepped(self._timed(step))
 
     def _sleep(self) -> None:
         self._event.clear()
@@ -236,14 +255,14 @@ class Scheduler:
             return
         now = time.monotonic()
         if self._tame and now - self._collected > _COLLECT_IDLE_S:
-            self._collect(now)
+            self._timed(self._collect)
         while self._timers and self._timers[0].cancelled:
             heapq.heappop(self._timers)
         self.waiting = True
         self._event.wait(max(0.0, self._timers[0].due - now) if self._timers else None)
         self.waiting = False
 
-    def _collect(self, now: float) -> None:
+    def _collect(self) -> None:
         self._collections += 1
         gc.collect(2 if self._collections % _FULL_EVERY == 0 else 1)
-        self._collected = now
+        self._collected = time.monotonic()

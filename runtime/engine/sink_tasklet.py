@@ -109,8 +109,9 @@ class SinkTasklet(UnitTasklet):
         place, item = found
         match item:
             case Batch() as batch:
-                self.counters.taken += len(batch)
-                self._write(batch.frame().select(batch.schema.names) if batch.columnar else _bare(batch))
+                self.counters.took(batch)
+                content = batch.frame().select(batch.schema.names) if batch.columnar else _bare(batch)
+                self._write(content, self.edges[place].arrived)
             case Barrier(snapshot=snapshot):
                 self._inlets.wait(place, snapshot)
                 self._align()
@@ -166,7 +167,7 @@ class SinkTasklet(UnitTasklet):
 
         self.worker.close(close)
 
-    def _write(self, content: pl.DataFrame | list[Row]) -> None:
+    def _write(self, content: pl.DataFrame | list[Row], arrived: float) -> None:
         rows = len(content)
         self._flight += rows
         self._uncommitted += rows
@@ -174,6 +175,7 @@ class SinkTasklet(UnitTasklet):
         def written(_: None) -> None:
             full = self._flight >= _ROWS_IN_FLIGHT
             self._flight -= rows
+            self.counters.done(arrived)
             if full:
                 self._host.scheduler.wake(self)
 
@@ -205,7 +207,7 @@ class ReplyTasklet(UnitTasklet):
             case None:
                 return Progress.WAITING
             case Batch() as batch:
-                self.counters.taken += len(batch)
+                self.counters.took(batch)
                 self.rows.extend(_bare(batch))
                 if len(self.rows) > _MOST_ROWS:
                     raise GhcmError(

@@ -7,7 +7,7 @@ What a tasklet does stands with its kind: `source_tasklet`, `operator_tasklet`, 
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ghcm.runtime.contract import Publication
 from ghcm.runtime.data.batch import Batch
@@ -16,15 +16,33 @@ from ghcm.runtime.engine.edge import Edge, Item
 from ghcm.runtime.engine.host import Host, Saved
 from ghcm.runtime.engine.instances import Instance
 from ghcm.runtime.engine.routes import Route
+from ghcm.runtime.histogram import Histogram
 
 
 @dataclass(slots=True)
 class Counters:
-    """Records that went in and out of a tasklet, and records that failed there."""
+    """What has happened at a tasklet since it was made: records that went in and out of it, and records that failed
+    there; records in each batch that it took; how long a batch was there, from the arrival of its oldest record until
+    the tasklet was done with it, how long steps have held the loop, and others worked for it (seconds).
+    """
 
     taken: int = 0
     given: int = 0
     dead: int = 0
+    given_bytes: int = 0
+    batches: Histogram = field(default_factory=Histogram)
+    latency: Histogram = field(default_factory=Histogram)
+    steps: Histogram = field(default_factory=Histogram)
+    beside_s: float = 0.0
+
+    def took(self, batch: Batch) -> None:
+        """A batch has come."""
+        self.taken += len(batch)
+        self.batches.note(len(batch))
+
+    def done(self, arrived: float) -> None:
+        """The tasklet is done with a batch that came then (`time.perf_counter`)."""
+        self.latency.note(time.perf_counter() - arrived)
 
 
 class UnitTasklet:
@@ -47,6 +65,14 @@ class UnitTasklet:
     def backlog(self) -> int:
         """Records that wait at its inputs; what waits outside is not known."""
         return sum(edge.rows for edge in self.edges)
+
+    def bytes_taken(self) -> int:
+        """About how many bytes of memory the records took that it has taken."""
+        return sum(edge.bytes_taken for edge in self.edges)
+
+    def stepped(self, seconds: float) -> None:
+        """A step has held the loop so long."""
+        self.counters.steps.note(seconds)
 
     def fail(self, error: Exception) -> None:
         """A step raised this."""
@@ -105,6 +131,7 @@ class Outputs:
         for route in self.routes:
             route.give(batch)
         self._counters.given += len(batch)
+        self._counters.given_bytes += batch.size
         return True
 
     def give(self, make: Callable[[], Iterable[Batch]]) -> bool:

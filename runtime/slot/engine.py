@@ -270,6 +270,7 @@ class Engine:
                 "units": units,
                 "ended": self._ended.is_set(),
                 "busy_s": round(self._scheduler.busy_s, 3),
+                "held_s": self._scheduler.held.document(),
                 "up_s": round(time.time() - self._started, 3),
             }
 

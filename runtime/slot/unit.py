@@ -30,6 +30,7 @@ from ghcm.runtime.engine.services import Services
 from ghcm.runtime.engine.unit_failure import unit_failure
 from ghcm.runtime.engine.watermarks import Idleness
 from ghcm.runtime.engine.wiring import AnyTasklet, Graph, Running, wire
+from ghcm.runtime.histogram import Histogram
 from ghcm.runtime.pubsub.envelope import now_us
 from ghcm.runtime.sinks.dead_letters import DeadLetterWriter
 from ghcm.runtime.snapshot.coordinator import DEAD, SnapshotCoordinator
@@ -237,6 +238,9 @@ class UnitRun:
             "dead": self._letters.count,
             "snapshots": self.snapshots.count,
             "last_commit": self.snapshots.last_commit,
+            "snapshot_s": self.snapshots.took.document(),
+            "snapshot_bytes": self.snapshots.size,
+            "snapshot_bytes_written": self.snapshots.written,
             "published": self.publisher.sent,
             "tasks": {task: _status(tasklets) for task, tasklets in _by_task(self.graph).items()},
         }
@@ -255,7 +259,7 @@ def _by_task(graph: Graph) -> dict[str, list[AnyTasklet]]:
 
 
 def _status(tasklets: Sequence[AnyTasklet]) -> dict[str, object]:
-    """How the instances of a task stand, as JSON; their watermark where that is a time."""
+    """How the instances of a task stand together, as JSON; their watermark where that is a time."""
     counters = [each.counters for each in tasklets]
     watermark = min((each.watermark for each in tasklets if isinstance(each, OperatorTasklet)), default=NEVER)
     return {
@@ -264,6 +268,13 @@ def _status(tasklets: Sequence[AnyTasklet]) -> dict[str, object]:
         "dead": sum(each.dead for each in counters),
         "backlog": sum(each.backlog() for each in tasklets),
         "watermark": watermark if NEVER < watermark < INFINITY else None,
+        "instances": len(tasklets),
+        "in_bytes": sum(each.bytes_taken() for each in tasklets),
+        "out_bytes": sum(each.given_bytes for each in counters),
+        "busy_s": round(sum(each.steps.sum + each.beside_s for each in counters), 6),
+        "batches": Histogram.together(each.batches for each in counters).document(),
+        "latency_s": Histogram.together(each.latency for each in counters).document(),
+        "steps_s": Histogram.together(each.steps for each in counters).document(),
     }
 
 

@@ -21,8 +21,9 @@ from ghcm.runtime.engine.publisher import Publisher
 from ghcm.runtime.engine.scheduler import Timer
 from ghcm.runtime.engine.services import Services, plain
 from ghcm.runtime.engine.wiring import Graph
+from ghcm.runtime.histogram import Histogram
 from ghcm.runtime.sinks.dead_letters import DeadLetterWriter
-from ghcm.runtime.snapshot.store import Snapshot, SnapshotStore
+from ghcm.runtime.snapshot.store import Size, Snapshot, SnapshotStore
 from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Unit
 
@@ -106,7 +107,10 @@ class SnapshotCoordinator:
         failed: Callable[[str, Exception], None],
         committed: Callable[[], None],
     ) -> None:
-        self.count = 0
+        self.took = Histogram()
+        """Seconds from the barriers of each to its commit."""
+        self.size = self.written = 0
+        """Bytes of the last one, and bytes that were written for all."""
         self.last_commit: float | None = None
         self.saver = Worker(f"{unit.name}-snapshots", services.scheduler.post)
         self._unit = unit
@@ -131,6 +135,11 @@ class SnapshotCoordinator:
         self._waiting: list[Callable[[], None]] = []
         self.quiescing: object | None = None
         """Stands for whoever has asked last for a unit at rest, until the unit resumes; sources are to give nothing."""
+
+    @property
+    def count(self) -> int:
+        """How many were taken."""
+        return self.took.count
 
     def load(self, done: Callable[[Snapshot], None]) -> None:
         """Load the last snapshot beside the loop, then call `done` with it; where there is none, with one without
@@ -329,12 +338,16 @@ class SnapshotCoordinator:
         )
         snapshot = self._snapshot(cut)
 
-        def save() -> None:
+        def save() -> Size:
             hold(self.services.connections.fence)
             self.services.sync_calls()  # before a snapshot is on disk that has them no more, since they were sent
-            self._store.write(snapshot)
+            return self._store.write(snapshot)
 
-        self.saver.submit(save, lambda _: self._step(_Event.WRITTEN), lambda error: self._failed("@snapshots", error))
+        def saved(size: Size) -> None:
+            self.size, self.written = size.whole, self.written + size.written
+            self._step(_Event.WRITTEN)
+
+        self.saver.submit(save, saved, lambda error: self._failed("@snapshots", error))
 
     def _snapshot(self, cut: _Cut) -> Snapshot:
         saved: dict[str, list[Saved]] = {}
@@ -369,7 +382,7 @@ class SnapshotCoordinator:
         self._interval = min(2 * self._interval, self.services.commit_s)
         self._present = _Cut()  # what it held may be as large as the unit's state
         self.last_commit = time.time()
-        self.count += 1
+        self.took.note(cost)
         for sink in self._graph.sinks.values():
             sink.release()
         for source in self._graph.sources.values():

@@ -47,6 +47,16 @@ class Snapshot:
     counts: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How many bytes a snapshot needs to be read, and how many of them were written for it: runs that the one before
+    had are not written again.
+    """
+
+    whole: int = 0
+    written: int = 0
+
+
 class SnapshotStore:
     """The snapshots of one unit of one job, of which so many are `kept`; blocks, so it belongs into a thread."""
 
@@ -58,13 +68,14 @@ class SnapshotStore:
         self._files: dict[str, frozenset[str]] = {}
         """By snapshot the files of runs that it needs, where that is known."""
 
-    def write(self, snapshot: Snapshot) -> None:
-        """Make the snapshot durable as a whole, then drop all but the last of them."""
+    def write(self, snapshot: Snapshot) -> Size:
+        """Make the snapshot durable as a whole, then drop all but the last of them; how large it is."""
         with self._asked():
-            self._write(snapshot)
+            size = self._write(snapshot)
             self._drop(snapshot.number)
+        return size
 
-    def _write(self, snapshot: Snapshot) -> None:
+    def _write(self, snapshot: Snapshot) -> Size:
         path = self.folder / f"{snapshot.number:020d}"
         if isinstance(path, Path):  # in a store each object is replaced by the next of its name
             remove(path)
@@ -86,7 +97,7 @@ class SnapshotStore:
         states = (groups for task in snapshot.tasks.values() for groups in task.groups)
         write_whole(path / "state", (content for groups in states for content in groups.values()))
         runs = [run for task in snapshot.tasks.values() for state in task.groups for run in runs_of(state)]
-        self._runs = self._write_runs(path.name, runs)
+        known, self._runs = self._runs, self._write_runs(path.name, runs)
         self._files[path.name] = frozenset(file for file, *_ in self._runs.values())
         manifest = {
             "format": _FORMAT,
@@ -99,10 +110,14 @@ class SnapshotStore:
             "publications": snapshot.publications,
             "counts": snapshot.counts,
         }
-        write_whole(path / "manifest.json", [json.dumps(manifest).encode()])
+        text = json.dumps(manifest).encode()
+        write_whole(path / "manifest.json", [text])
         for folder in (path, self.folder):
             if isinstance(folder, Path):
                 sync(folder)
+        sizes = {name: size for name, (_, _, size, _) in self._runs.items()}
+        new = sum(size for name, size in sizes.items() if name not in known)
+        return Size(offset + len(text) + sum(sizes.values()), offset + len(text) + new)
 
     def _write_runs(self, file: str, runs: Sequence[Run]) -> dict[str, _Place]:
         """Write those that no snapshot had before into a file; where all of them are."""

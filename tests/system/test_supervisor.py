@@ -226,12 +226,27 @@ def test_processes_and_units_are_measured(shop: Running) -> None:
         assert lines[f'ghcm_process_up{{process="{process}"}}'] == "1.0"
     assert lines['ghcm_task_in_records_total{program="shop",task="sales",unit="watch"}'] == "3.0"
     assert lines["ghcm_ready"] == "1.0"
+    sales = {name: value for name, value in lines.items() if 'task="sales"' in name}
+    assert sales['ghcm_task_batch_records_sum{program="shop",task="sales",unit="watch"}'] == "3.0"
+    assert float(sales['ghcm_task_in_bytes_total{program="shop",task="sales",unit="watch"}']) > 3 * len("tea")
     page = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
     table = "\n".join(line for line in page.splitlines() if line.startswith("| `ghcm_"))
     told = {line.partition("{")[0] for line in lines}
     # No watermark where there is no event time, no rows of sinks before a call has written some.
-    missing = {"ghcm_task_watermark_seconds", "ghcm_sink_rows_total"}
+    missing = {"ghcm_task_watermark_seconds", "ghcm_task_watermark_lag_seconds", "ghcm_sink_rows_total"}
     assert set(re.findall(r"`(ghcm_\w+)`", table)) - missing <= told
+
+
+def test_how_tasks_and_units_get_on_is_shown(shop: Running) -> None:
+    shown = shop.cli("top", "--times", "2", "--every", "0.2", "--json")
+    assert shown.returncode == 0, shown.stderr
+    first, second = map(json.loads, shown.stdout.splitlines())
+    [sales] = [row for row in first["tasks"] if row["task"] == "sales"]
+    assert (sales["in"], sales["in/s"], sales["batch"]) == ("3", "-", "3")
+    [totals] = [row for row in second["tasks"] if row["task"] == "totals"]
+    assert (totals["in/s"], totals["busy"], totals["p50"]) == ("0", "0%", "-")  # nothing since the first look
+    assert [row["state"] for row in second["units"]] == ["finished"]
+    assert "watch" in shop.cli("top", "--times", "1").stdout
 
 
 def test_a_call_is_found_in_the_logs_by_its_trace(shop: Running) -> None:

@@ -116,6 +116,9 @@ class Turns:
         self._log.append(self.name)
         return Progress.WORKED
 
+    def stepped(self, seconds: float) -> None:
+        pass
+
     def fail(self, error: Exception) -> None:
         self._log.append(f"{self.name}: {error}")
 

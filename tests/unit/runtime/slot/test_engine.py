@@ -18,6 +18,7 @@ import pytest
 from ghcm.errors import GhcmError
 from ghcm.expr import Lambda, Literal, Var
 from ghcm.runtime.engine import operator_tasklet, source_tasklet
+from ghcm.runtime.histogram import Histogram
 from ghcm.runtime.slot.engine import Engine
 from ghcm.runtime.snapshot.coordinator import SnapshotCoordinator
 from ghcm.runtime.snapshot.store import Snapshot, SnapshotStore
@@ -69,6 +70,27 @@ def test_a_bounded_program_runs_to_its_end(tmp_path: Path) -> None:
     expected = text_files(tmp_path)
     engine(word_count("*.txt*"), tmp_path).run()
     check_word_count(tmp_path, expected)
+
+
+def test_what_tasks_have_done_is_told(tmp_path: Path) -> None:
+    text_files(tmp_path)
+    running = engine(word_count("*.txt*"), tmp_path)
+    running.run()
+    unit_ = running.status()["units"]["main"]  # type: ignore[index]
+    tasks = unit_["tasks"]
+    for name, task_ in tasks.items():
+        batches, latency = Histogram.read(task_["batches"]), Histogram.read(task_["latency_s"])
+        assert batches.sum == task_["in"] > 0, name
+        assert task_["in_bytes"] > task_["in"], name
+        assert (task_["out_bytes"] > 0) == (task_["out"] > 0), name
+        assert latency.count == (0 if name == "lines" else batches.count), name
+        assert task_["busy_s"] >= Histogram.read(task_["steps_s"]).sum > 0, name
+        assert task_["backlog"] == 0, name
+    snapshots = Histogram.read(unit_["snapshot_s"])
+    assert snapshots.count == unit_["snapshots"] > 0
+    assert unit_["snapshot_bytes_written"] >= unit_["snapshot_bytes"] > 0
+    held = Histogram.read(running.status()["held_s"])  # type: ignore[arg-type]
+    assert held.count >= sum(Histogram.read(each["steps_s"]).count for each in tasks.values())
 
 
 def test_a_program_that_has_ended_changes_nothing_when_it_is_run_again(tmp_path: Path) -> None:
