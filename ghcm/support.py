@@ -41,5 +41,8 @@ class Never:
 RUNS: Mapping[str, tuple[str, ...]] = {"stream": ("native",), "batch": ("native", "spark")}
 """The engines that run the units of each kind, by the names that programs and bundles give them."""
 
+MOST_INSTANCES = 64
+"""How many instances a task has at most, whoever asks for them."""
+
 Support: TypeAlias = Yes | NotYet | Never
 YES = Yes()

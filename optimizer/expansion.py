@@ -63,7 +63,8 @@ def _remark(unit: Unit, task: Task, remarks: Remarks) -> None:
     before = sum(unit.task(edge.producer).parallelism for edge in task.inputs)
     chosen = traits_of(task.op).role is Role.SOURCE or isinstance(task.op, Union) or before != task.parallelism
     if task.parallelism > 1 and chosen:
-        why = "as the unit asks" if unit.parallelism is not None else f"{before} sources come together, {CORES} cores"
+        asked = f"parallelism = {unit.parallelism} of the unit"
+        why = asked if unit.parallelism is not None else f"{before} sources come together, {CORES} cores"
         remarks.applied(unit, task, _LAW, f"{task.parallelism} instances: {why}")
     elif unit.parallelism is not None and (why := obstacle(unit, task)):
         remarks.declined(unit, task, _LAW, why)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ghcm.errors import GhcmError
+from ghcm.support import MOST_INSTANCES
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -222,8 +223,9 @@ Parallelism = Annotated[
         "--parallelism",
         metavar="N",
         min=1,
-        max=64,
-        help="How many instances each task has that can be divided, in all streams; a later run may have others.",
+        max=MOST_INSTANCES,
+        help="How many instances each task has that can be divided, in all streams, whatever they say; a later run "
+        "may have others.",
     ),
 ]
 

@@ -365,7 +365,8 @@ class FunctionDecl(Node):
 @dataclass(frozen=True, slots=True)
 class UnitDecl(Node):
     """`responsive batch rebuild(since: timestamp) on rebuild_calls engine = native { ... }`; `cache` None gives the
-    unit a cache of its own, `engine` None leaves to GHCM who runs it."""
+    unit a cache of its own, `engine` None leaves to GHCM who runs it, and `parallelism` None how many instances tasks
+    have, as a stream may say: `stream flows parallelism = 2 { ... }`."""
 
     name: Name
     kind: OneOf["stream", "batch"]
@@ -374,6 +375,7 @@ class UnitDecl(Node):
     cache: Name | None
     body: tuple[Statement, ...]
     engine: Name | None = None
+    parallelism: Literal | None = None
 
 
 Declaration: TypeAlias = RecordDecl | EnumDecl | UnionDecl | CacheDecl | SinkDecl | FunctionDecl | UnitDecl

@@ -171,9 +171,18 @@ class _Builder:
         parameters: tuple[ast.Parameter, ...] | None,
         cache: ast.Name | None,
         engine: ast.Name | None,
+        count: Token | None,
     ) -> ast.UnitDecl:
         word: Literal["stream", "batch"] = "stream" if kind.type == "STREAM" else "batch"
-        return ast.UnitDecl(name, word, responsive is not None, parameters or (), cache, (), engine, span=span)
+        parallelism = None if count is None else self._counted(count)
+        return ast.UnitDecl(
+            name, word, responsive is not None, parameters or (), cache, (), engine, parallelism, span=span
+        )
+
+    def _counted(self, token: Token) -> ast.Literal:
+        start = token.start_pos or 0
+        value = self._constant(token, literals.parse_int, 1)
+        return ast.Literal(value, Int(), span=Span(self.source, start, start + len(token)))
 
     def parameters(self, span: Span, *parameters: ast.Parameter | None) -> tuple[ast.Parameter, ...]:
         return _present(parameters)

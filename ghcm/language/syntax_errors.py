@@ -29,7 +29,7 @@ _WORDS = {
     "DURATION": "a duration",
     "FLOAT": "a number",
 }
-_SOFT = DECLARING | {"ON", "ENGINE", "BY", "FROM", "WITH"}
+_SOFT = DECLARING | {"ON", "ENGINE", "PARALLELISM", "BY", "FROM", "WITH"}
 _COMPARISONS = frozenset(("EQ", "NE", "LE", "GE", "LT", "GT", "IS", "IN"))
 _INFIX = _COMPARISONS | {
     "COALESCE", "PLUS", "MINUS", "FLOOR", "TIMES", "OVER", "MODULO", "AND", "OR", "DOT", "LPAR", "LSQB", "NOT", "WITH",

@@ -224,5 +224,5 @@ def _joins(separator: Token, last: Token, token: Token, depth: int) -> bool:
     """Whether no separator is wanted between two tokens: at a border of a body, and where a line goes on."""
     if (last.type == "LBRACE" and depth == 1) or token.type == "RBRACE":
         return True
-    header_goes_on = depth == 0 and token.type in ("LBRACE", "ON", "ENGINE")
+    header_goes_on = depth == 0 and token.type in ("LBRACE", "ON", "ENGINE", "PARALLELISM")
     return separator.type == "NEWLINE" and (token.type in _NEVER_FIRST or header_goes_on)

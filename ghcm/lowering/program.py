@@ -215,7 +215,11 @@ def _unit(unit: UnitDraft, context: Context) -> Unit:
     tasks = tuple(task_of(draft) for draft in unit.drafts)
     origin = origin_of(declaration.name.span)
     engine = "auto" if declaration.engine is None else declaration.engine.text
-    return Unit(unit.name, declaration.kind, declaration.responsive, parameters, cache, tasks, origin, engine)
+    asked = declaration.parallelism
+    parallelism = asked.value if asked is not None and isinstance(asked.value, int) else None
+    return Unit(
+        unit.name, declaration.kind, declaration.responsive, parameters, cache, tasks, origin, engine, parallelism
+    )
 
 
 _NOTHING: Mapping[Draft, str] = {}

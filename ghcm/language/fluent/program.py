@@ -61,13 +61,22 @@ class Program:
     def stream(self, function: Function, /) -> Unit: ...
 
     @overload
-    def stream(self, *, responsive: bool = False, on: Cache | None = None) -> Callable[[Function], Unit]: ...
+    def stream(
+        self, *, responsive: bool = False, on: Cache | None = None, parallelism: int | None = None
+    ) -> Callable[[Function], Unit]: ...
 
     def stream(
-        self, function: Function | None = None, *, responsive: bool = False, on: Cache | None = None
+        self,
+        function: Function | None = None,
+        *,
+        responsive: bool = False,
+        on: Cache | None = None,
+        parallelism: int | None = None,
     ) -> Unit | Callable[[Function], Unit]:
-        """Declare a unit that runs for ever: a decorator of a function that describes its pipelines."""
-        return self._unit("stream", function, responsive, on)
+        """Declare a unit that runs for ever: a decorator of a function that describes its pipelines. `parallelism` is
+        how many instances each of its tasks has that can be divided.
+        """
+        return self._unit("stream", function, responsive, on, parallelism=parallelism)
 
     @overload
     def batch(self, function: Function, /) -> Unit: ...
@@ -91,12 +100,18 @@ class Program:
         return self._unit("batch", function, responsive, on, engine)
 
     def _unit(
-        self, kind: Any, function: Function | None, responsive: bool, on: Cache | None, engine: str | None = None
+        self,
+        kind: Any,
+        function: Function | None,
+        responsive: bool,
+        on: Cache | None,
+        engine: str | None = None,
+        parallelism: int | None = None,
     ) -> Unit | Callable[[Function], Unit]:
         span = here()
 
         def declared(function: Function) -> Unit:
-            return self._keep(Unit(kind, function, responsive, on, span, engine))
+            return self._keep(Unit(kind, function, responsive, on, span, engine, parallelism))
 
         return declared if function is None else declared(function)
 

@@ -21,6 +21,7 @@ from ghcm.language.fluent.records import hints_of, type_of
 from ghcm.language.fluent.tracing import Traced, call, expr_of, trace
 from ghcm.language.fluent.values import Later, Written, later, name_of, next_order, plain, resolve, targets
 from ghcm.source import Span
+from ghcm.types import Int
 
 
 class OwnFunction:
@@ -83,6 +84,7 @@ class Declared:
     span: Span
     order: int
     engine: object
+    parallelism: object
 
     @property
     def name(self) -> str:
@@ -96,11 +98,18 @@ class Unit:
     __slots__ = ("__ghcm_unit__", "__weakref__")
 
     def __init__(
-        self, kind: Kind, function: Function, responsive: bool, on: object, span: Span, engine: object = None
+        self,
+        kind: Kind,
+        function: Function,
+        responsive: bool,
+        on: object,
+        span: Span,
+        engine: object = None,
+        parallelism: object = None,
     ) -> None:
         if not inspect.isfunction(function):
             raise mistake("GHCM-134", f"a {kind} unit is a function", span, hint=f"write @program.{kind} above a def")
-        self.__ghcm_unit__ = Declared(kind, function, responsive, on, span, next_order(), engine)
+        self.__ghcm_unit__ = Declared(kind, function, responsive, on, span, next_order(), engine, parallelism)
 
     def __ghcm_expr__(self, span: Span) -> ast.Expr:
         """Its name, once it is known."""
@@ -142,9 +151,22 @@ def declare_unit(unit: Unit) -> ast.UnitDecl:
         if not isinstance(declared.engine, str):
             raise mistake("GHCM-132", '"engine" of a unit is a name', declared.span, hint='write engine="native"')
         engine = ast.Name(declared.engine, span=declared.span)
+    parallelism = None
+    if declared.parallelism is not None:
+        if not isinstance(declared.parallelism, int) or isinstance(declared.parallelism, bool):
+            raise mistake("GHCM-132", '"parallelism" of a unit is a number', declared.span, hint="write parallelism=2")
+        parallelism = ast.Literal(declared.parallelism, Int(), span=declared.span)
     name = name_of(declared.name, definition.name)
     return ast.UnitDecl(
-        name, declared.kind, declared.responsive, parameters, cache, statements, engine, span=definition.whole
+        name,
+        declared.kind,
+        declared.responsive,
+        parameters,
+        cache,
+        statements,
+        engine,
+        parallelism,
+        span=definition.whole,
     )
 
 

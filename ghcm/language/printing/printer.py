@@ -301,7 +301,7 @@ def _unit(unit: ast.UnitDecl, trivia: Trivia) -> list[str]:
 
 def _header_span(unit: ast.UnitDecl) -> Span | None:
     """From the unit's first word to the last part of its header."""
-    parts: list[ast.Node] = [unit.name, *unit.parameters, *filter(None, (unit.cache, unit.engine))]
+    parts: list[ast.Node] = [unit.name, *unit.parameters, *filter(None, (unit.cache, unit.engine, unit.parallelism))]
     last = max(end_of(part.span) for part in parts)
     return None if unit.span is None else Span(unit.span.source, unit.span.start, last)
 
@@ -310,6 +310,7 @@ def _header(unit: ast.UnitDecl) -> list[str]:
     head = f"{'responsive ' if unit.responsive else ''}{unit.kind} {unit.name.text}"
     end = f" on {unit.cache.text}" if unit.cache else ""
     end += f" engine = {unit.engine.text}" if unit.engine else ""
+    end += f" parallelism = {flat(unit.parallelism)}" if unit.parallelism else ""
     if not unit.parameters:
         return [head + end]
     parameters = list(map(_parameter, unit.parameters))

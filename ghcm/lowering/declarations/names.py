@@ -14,7 +14,7 @@ from ghcm.lowering.expressions.typed import METHODS, typed
 from ghcm.lowering.pipeline_functions import check, is_of_collections
 from ghcm.lowering.types import BUILT_IN, Records
 from ghcm.operators import OPERATORS
-from ghcm.support import RUNS
+from ghcm.support import MOST_INSTANCES, RUNS
 
 _D = TypeVar("_D", bound=ast.Declaration)
 
@@ -58,6 +58,7 @@ def declare(
     check(pipelines, context)
     _check_caches(units, caches, context)
     _check_engines(units, context)
+    _check_parallelism(units.values(), context)
     return Declared(context, caches, _of(ast.SinkDecl, declared), units)
 
 
@@ -116,6 +117,22 @@ def _check_engines(units: Mapping[str, ast.UnitDecl], context: Context) -> None:
         else:
             message = f'there is no engine "{asked}"'
             context.report(Code.UNKNOWN_NAME, message, unit.engine.span, hint=suggest(asked, known) or hint)
+
+
+def _check_parallelism(units: Iterable[ast.UnitDecl], context: Context) -> None:
+    for unit in units:
+        if unit.parallelism is None:
+            continue
+        count, span = unit.parallelism.value, unit.parallelism.span
+        assert isinstance(count, int), "both front ends see to that"
+        if unit.responsive or unit.kind != "stream":
+            kind = f"{'responsive ' if unit.responsive else ''}{unit.kind}"
+            detail = "Instances are of the tasks of a stream that runs by itself."
+            hint = "Leave it out." if unit.kind == "stream" else "Leave it out: engine = spark divides large input."
+            context.report(Code.NEVER, f"a {kind} unit has no parallelism", span, detail=detail, hint=hint)
+        elif not 1 <= count <= MOST_INSTANCES:
+            wrong = "less than 1" if count < 1 else f"more than {MOST_INSTANCES}"
+            context.report(Code.OUT_OF_RANGE, f'"parallelism" of "{unit.name.text}" is {wrong}', span)
 
 
 def writers(units: Mapping[str, ast.UnitDecl]) -> dict[str, list[str]]:
