@@ -9,17 +9,19 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
-from typing import TypeAlias, assert_never, cast
+from typing import NoReturn, TypeAlias, assert_never, cast
 
 from ghcm import types
 from ghcm.types import INT_MAX, INT_MIN, Type
 from ghcm.values import Json, WrittenFloat, has_decimal
 from ghcm.values.reading import MISSING, make_reader, read_pair, read_string, refuse, refuse_value
-from ghcm.values.timestamps import parse_date, parse_timestamp
+from ghcm.values.timestamps import FIRST_MICROS, LAST_MICROS, parse_date, parse_timestamp
 
 Reader: TypeAlias = Callable[[Json], object]
 """From a JSON value (or `MISSING`) to a canonical one; ValueError where it does not fit."""
 
+_FIRST_LIKELY, _LAST_LIKELY = 631_152_000_000_000, 4_102_444_800_000_000
+"""Microseconds from 1990 to 2100: a number that is in these years by another unit was probably meant so."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICRO = timedelta(microseconds=1)
 _ISO = re.compile(
@@ -80,7 +82,7 @@ def from_json_field(type_: Type, *, own: bool = False) -> Reader:
         case types.Date():
             return lambda data: parse_date(data) if isinstance(data, str) else refuse("date", data)
         case types.Duration() if not own:
-            return lambda data: _micros(data, "duration") if _is_number(data) else refuse("duration", data)
+            return _duration
         case types.Decimal() | types.Bytes() | types.Float() | types.Duration():
             return make_reader(type_)
         case types.List(item=item):
@@ -110,8 +112,7 @@ def from_text_field(type_: Type, *, own: bool = False) -> Callable[[str], object
         case types.Int32():
             return lambda text: _integer(_digits(text, "int32"), "int32", -(2**31), 2**31 - 1)
         case types.Float():
-            form = _OWN_FLOAT if own else _FLOAT
-            return lambda text: float(text) if form.fullmatch(text) else refuse("float", text)
+            return _own_float_text if own else _float_text
         case types.Bool():
             return _bool_text
         case types.Timestamp():
@@ -148,16 +149,29 @@ def _is_number(data: Json) -> bool:
 
 
 def _float(data: Json) -> float:
-    if type(data) is float:
-        return data
+    if type(data) is float:  # as JSON has it, which writes no infinity
+        return data if math.isfinite(data) else _refuse_double()
     if isinstance(data, float):
-        return float(data)
+        return _refuse_double() if isinstance(data, WrittenFloat) and data.overflows else float(data)
     if type(data) is not int:
         refuse("float", data)
     try:
         return float(data)
     except OverflowError:
-        raise ValueError("the number does not fit into float") from None
+        _refuse_double()
+
+
+def _refuse_double() -> NoReturn:
+    raise ValueError("the number does not fit into float") from None
+
+
+def _float_text(text: str) -> float:
+    found = float(text) if _FLOAT.fullmatch(text) else refuse("float", text)
+    return found if math.isfinite(found) or not text[-1].isdigit() else _refuse_double()
+
+
+def _own_float_text(text: str) -> float:
+    return float(text) if _OWN_FLOAT.fullmatch(text) else refuse("float", text)
 
 
 def _member(type_: types.Enumeration) -> Callable[[Json], object]:
@@ -172,24 +186,42 @@ def _member(type_: types.Enumeration) -> Callable[[Json], object]:
 def _micros(seconds: Json, name: str) -> int:
     """Microseconds of a number of seconds, rounded half to even from its exact value."""
     if isinstance(seconds, int):
-        micros = seconds * 1_000_000
-    else:
-        number = cast("float", seconds)
-        if not math.isfinite(number * 1e6):
-            raise ValueError(f"the number does not fit into {name}")
-        near = number * 1e6
-        micros = round(near)
-        if abs(near - micros) + math.ulp(near) / 2 >= 0.5:  # the product's own rounding may have crossed a half
-            micros = round(Fraction(number) * 1_000_000)
-    if not INT_MIN <= micros <= INT_MAX:
+        return seconds * 1_000_000
+    number = cast("float", seconds)
+    near = number * 1e6
+    if not math.isfinite(near):
         raise ValueError(f"the number does not fit into {name}")
+    micros = round(near)
+    if abs(near - micros) + math.ulp(near) / 2 >= 0.5:  # the product's own rounding may have crossed a half
+        micros = round(Fraction(number) * 1_000_000)
+    return micros
+
+
+def _duration(seconds: Json) -> int:
+    micros = _micros(seconds, "duration") if _is_number(seconds) else refuse("duration", seconds)
+    if not INT_MIN <= micros <= INT_MAX:
+        raise ValueError("the number does not fit into duration")
     return micros
 
 
 def _timestamp(data: Json) -> int:
     if isinstance(data, str):
         return _moment(data)
-    return _micros(data, "timestamp") if _is_number(data) else refuse("timestamp", data)
+    return _in_years(_micros(data, "timestamp")) if _is_number(data) else refuse("timestamp", data)
+
+
+def _in_years(micros: int) -> int:
+    if not FIRST_MICROS <= micros <= LAST_MICROS:
+        raise ValueError(f"the moment does not fit into the years 1 to 9999{_hint_of_unit(micros)}")
+    return micros
+
+
+def _hint_of_unit(micros: int) -> str:
+    """What a number far too large may have counted instead of seconds."""
+    for unit, parts in (("ms", 1_000), ("us", 1_000_000), ("ns", 1_000_000_000)):
+        if _FIRST_LIKELY <= micros // parts <= _LAST_LIKELY:
+            return f": numbers count seconds since 1970; in {unit} it would be written timestamp in {unit}"
+    return ""
 
 
 def _own_timestamp(data: Json) -> int:
@@ -203,7 +235,7 @@ def _own_timestamp(data: Json) -> int:
 
 
 def _duration_text(text: str) -> int:
-    return _micros(_number(text), "duration") if _FLOAT.fullmatch(text) else refuse("duration", text)
+    return _duration(_number(text) if _FLOAT.fullmatch(text) else text)
 
 
 def _moment(text: str) -> int:
@@ -223,7 +255,7 @@ def _moment(text: str) -> int:
         hours, minutes = int(offset[1:3]), int(offset[3:].lstrip(":") or 0)
         shift = (hours * 60 + minutes) * 60_000_000
         micros -= shift if offset[0] == "+" else -shift
-    return micros
+    return _in_years(micros)
 
 
 def _list(item: Reader) -> Reader:

@@ -170,7 +170,7 @@ def said(value: Any) -> Json:
             return value.total_seconds()
         case decimal.Decimal():
             return decimal_text(value)
-        case float() if math.isfinite(value):
+        case float():
             return WrittenFloat(repr(value))  # as the JSON object of the same content would be read
         case _:  # what JSON says as it is
             return cast("Json", value)

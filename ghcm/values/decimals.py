@@ -7,6 +7,7 @@ round.
 """
 
 from decimal import Context, Decimal, Inexact, InvalidOperation
+from math import isinf
 from typing import Self
 
 from ghcm import types
@@ -68,6 +69,11 @@ class WrittenFloat(float):
         made = super().__new__(cls, text)
         made._text = text
         return made
+
+    @property
+    def overflows(self) -> bool:
+        """Whether the digits say more than a double holds, such as 1e400; tables have infinities without digits."""
+        return isinf(self) and self._text[-1].isdigit()
 
     def digits(self) -> str | None:
         """The number as it is written; None where that has an exponent or too many digits. Any zero is "0"."""

@@ -6,6 +6,7 @@ Of a file that still grows the records that are whole are there, since the next 
 
 import csv
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -213,11 +214,12 @@ def _from_text(text: str, type_: types.Type) -> object:
             whole = len(text) < 40 and _WHOLE.fullmatch(text)
             return json_records.from_data(int(text), type_) if whole else json_records.misfit(str(type_), text)
         case types.Float():
-            return float(text) if _REAL.fullmatch(text) else json_records.misfit("float", text)
+            found = float(text) if _REAL.fullmatch(text) else json_records.misfit("float", text)
+            overflows = math.isinf(found) and text[-1].isdigit()
+            return json_records.misfit("float", text) if overflows else found
         case types.Timestamp() | types.Duration():
-            if len(text) < 40 and _WHOLE.fullmatch(text):
-                return json_records.micros(int(text))
-            return json_records.micros(float(text)) if _REAL.fullmatch(text) else json_records.from_data(text, type_)
+            whole, real = len(text) < 40 and _WHOLE.fullmatch(text), _REAL.fullmatch(text)
+            return json_records.from_data(int(text) if whole else float(text) if real else text, type_)
         case types.Date() | types.Decimal():
             return from_json(text, type_)
         case types.Bytes() | types.List() | types.Map() | types.Struct():

@@ -21,6 +21,7 @@ from ghcm import types
 from ghcm.errors import GhcmError, suggest
 from ghcm.types import INT_MAX, INT_MIN, is_nullable
 from ghcm.values import WrittenFloat, from_json
+from ghcm.values.timestamps import FIRST_MICROS, LAST_MICROS
 
 
 def whole(row: tuple[object, ...], element: types.Struct) -> tuple[object, ...]:
@@ -128,13 +129,7 @@ def from_data(data: Any, type_: types.Type) -> object:
         case types.Enumeration(values=values):
             return data if data in values else misfit(f"one of {', '.join(values)}", data)
         case types.Timestamp():
-            return (
-                micros(data)
-                if _is_number(data)
-                else _moment(data)
-                if isinstance(data, str)
-                else misfit("timestamp", data)
-            )
+            return moment(data)
         case types.Duration():
             return micros(data) if _is_number(data) else misfit("duration", data)
         case types.Date() | types.Bytes() | types.Decimal():
@@ -184,6 +179,8 @@ def _within(number: int, least: int, greatest: int) -> int:
 
 
 def _double(number: float) -> float:
+    if isinstance(number, WrittenFloat) and math.isinf(number):
+        misfit("float", number)
     try:
         return float(number)
     except OverflowError:
@@ -201,6 +198,12 @@ def micros(seconds: float) -> int:
     if not abs(seconds) < math.inf:
         misfit("seconds", seconds)
     return _within(round(Fraction(seconds) * 1_000_000), INT_MIN, INT_MAX)
+
+
+def moment(data: Any) -> int:
+    """The timestamp that a number of seconds or a text of ISO 8601 says; ValueError outside of the years 1 to 9999."""
+    found = micros(data) if _is_number(data) else _moment(data) if isinstance(data, str) else misfit("timestamp", data)
+    return _within(found, FIRST_MICROS, LAST_MICROS)
 
 
 def _moment(text: str) -> int:

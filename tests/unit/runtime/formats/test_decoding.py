@@ -15,8 +15,6 @@ from ghcm.runtime.sources.files import FilesSource
 from ghcm.spg.connectors import Files, Format
 from ghcm.spg.reference.decoding import Bad, decoded
 from ghcm.types import (
-    INT_MAX,
-    INT_MIN,
     Bool,
     Date,
     Duration,
@@ -32,6 +30,7 @@ from ghcm.types import (
     Timestamp,
     Type,
 )
+from ghcm.values.timestamps import FIRST_MICROS, LAST_MICROS
 from tests.unit.runtime.formats.decoding import decode
 from tests.unit.runtime.small_operators import LINE
 
@@ -89,6 +88,9 @@ def test_json_lines_by_path() -> None:
         (Timestamp(), "2026-02-30T00:00:00Z", None),
         (Timestamp(), "yesterday", None),
         (Timestamp(), 1e300, None),
+        (Timestamp(), "9999-12-31T23:59:59-01:00", None),
+        (Timestamp(), "0001-01-01T00:00:00+00:01", None),
+        (Float(), float("inf"), None),  # as the parser of JSON reads 1e400
         (Date(), "1970-01-02", 1),
         (Date(), 1, None),
         (Duration(), 1.5, 1_500_000),
@@ -121,6 +123,8 @@ def test_json_values_are_taken_strictly(type_: Type, data: object, expected: obj
         (String(), "", ""),
         (Nullable(String()), "", None),
         (Float(), "1e3", 1000.0),
+        (Float(), "-1e400", ValueError),
+        (Float(), "-inf", float("-inf")),
         (Float(), "1.", ValueError),
         (Float(), "inf", float("inf")),
         (Bool(), "TRUE", True),
@@ -179,11 +183,22 @@ def test_it_does_not_matter_how_the_bytes_are_cut(case: tuple[Format, Struct, by
 @given(st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**53), 2**53).map(lambda n: n / 2e6))
 def test_seconds_are_rounded_from_their_exact_value(seconds: float) -> None:
     exact = round(Fraction(seconds) * 1_000_000)
-    if INT_MIN <= exact <= INT_MAX:
+    if FIRST_MICROS <= exact <= LAST_MICROS:
         assert from_json_field(Timestamp())(seconds) == exact
     else:
         with pytest.raises(ValueError, match="fit"):
             from_json_field(Timestamp())(seconds)
+
+
+@pytest.mark.parametrize(
+    ("unit", "number"), [("ms", 1754006400000), ("us", 1754006400000000), ("ns", 1754006400 * 10**9)]
+)
+def test_a_number_in_another_unit_is_no_moment_and_the_unit_is_named(unit: str, number: int) -> None:
+    said = f"years 1 to 9999.*in {unit} it would be written"
+    with pytest.raises(ValueError, match=said):
+        from_json_field(Timestamp())(number)
+    with pytest.raises(ValueError, match=said):
+        from_text_field(Timestamp())(str(number))
 
 
 def test_files_come_in_the_order_of_their_names(tmp_path: Path) -> None:
