@@ -109,7 +109,7 @@ COMMANDS = (
     _kind(608, "a change that a running program cannot take", "Stop its job and submit it anew."),
     _kind(609, "an address of a server that is none", "Write redis://host:port/number."),
     _kind(610, "a bundle that cannot be opened", "Build it again with ghcm build."),
-    _kind(611, "a unit that the bundle or the engine does not have", "Take one of those that are named."),
+    _kind(611, "a unit that the bundle or the engine does not have", "Take one of those that are named, or write one."),
     _kind(612, "a Python module of the program that cannot be imported", "Mend it, or install what it needs."),
     _kind(613, "packages that the bundle needs and that are missing", "Install them where it runs."),
     _kind(614, "generated code that does not fit this GHCM", "Build the bundle again with this version."),

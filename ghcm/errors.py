@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import ParamSpec, TypeVar, cast
@@ -23,7 +24,13 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 _NEAR = 200
-"""Characters that are shown of a line before its mistake, of it, and after it."""
+"""Characters that are shown of a line before its mistake, of it, and after it, where nobody says how wide it may be."""
+
+SHOWN: ContextVar[int | None] = ContextVar("shown", default=None)
+"""How many columns the excerpts of messages may have; None: as in files. Set by who writes to a terminal."""
+
+_LEAST = 8
+"""Columns of each of the three parts on the narrowest terminal."""
 
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 """Controls, and marks that change the direction of text: a terminal would obey them."""
@@ -264,11 +271,19 @@ def _pointed(before: str, marked: str, after: str, head: str, head_below: str) -
     from rich.cells import cell_len
 
     before, marked, after = (_UNPRINTABLE.sub("\ufffd", part.replace("\t", " ")) for part in (before, marked, after))
-    if len(before) > _NEAR:
-        before = "…" + before[1 - _NEAR :]
-    marked = marked if len(marked) <= _NEAR else marked[: _NEAR - 1] + "…"
-    after = after if len(after) <= _NEAR else after[: _NEAR - 1] + "…"
+    wide = SHOWN.get()
+    room = 3 * _NEAR if wide is None else max(3 * _LEAST, wide - cell_len(head))
+    marked = _cut(marked, _NEAR if wide is None else room - 2 * _LEAST)
+    before = _cut(before[::-1], _NEAR if wide is None else (room - cell_len(marked)) * 2 // 3)[::-1]
+    after = _cut(after, _NEAR if wide is None else room - cell_len(marked) - cell_len(before))
     return f"{head}{before}{marked}{after}", f"{head_below}{' ' * cell_len(before)}{'^' * max(1, cell_len(marked))}"
+
+
+def _cut(text: str, columns: int) -> str:
+    """The text, cut where a terminal would show it in more columns."""
+    from rich.cells import cell_len, set_cell_size
+
+    return text if cell_len(text) <= columns else set_cell_size(text, columns - 1).rstrip(" ") + "…"
 
 
 def _place(diagnostic: Diagnostic) -> tuple[str, int, str]:

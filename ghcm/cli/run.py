@@ -92,6 +92,9 @@ def run(  # noqa: PLR0913, PLR0917 - the options of a run, by name
     with private_daemon(own, settings.redis, settings.http.host, settings.http.port, claimed=lock) as daemon:
         bundle = bundled(path, own.path, engine, parallelism, without)
         report = Report(bundle, own, directory.absolute(), settings.sql, json=json)
+        if not report.program.units:
+            hint = 'write a unit, stream NAME { ... } or batch NAME { ... }; "ghcm init" writes a first program.'
+            raise GhcmError(f'program "{report.program.name}" has no units to run', code="GHCM-611", hint=hint)
         report.begin(daemon.status(), settings.standing)
         events = Events(daemon.control, _LOOK_SECONDS)
         paths = {"bundle": str(bundle.absolute()), "base": str(directory.absolute())}

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ghcm.errors import GhcmError
+from ghcm.errors import SHOWN, GhcmError
 from ghcm.support import MOST_INSTANCES
 
 if TYPE_CHECKING:
@@ -77,17 +77,18 @@ def answer(document: object, text: str, *, json: bool) -> None:
 
 def error(problem: GhcmError) -> None:
     """The message of an error; its headline is red where a person looks."""
-    text = str(problem)
     if sys.stderr.isatty():
         from rich.text import Text
 
+        SHOWN.set(console(stderr=True).width)
+        text = str(problem)
         styled = Text(text)
         styled.highlight_regex(r"(?m)^error\[[^\]]*\]", "bold red")
         styled.highlight_regex(r"(?m)^\s*= (detail|hint):", "cyan")
         styled.highlight_regex(r"(?m)^\s+\|\s+\^+$", "bold red")
         console(stderr=True).print(styled, soft_wrap=True)
     else:
-        note(text)
+        note(str(problem))
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], empty: str) -> None:
