@@ -104,6 +104,8 @@ _LATER, _EARLIER = "try_add(unix_micros({0}), {1})", "try_subtract(unix_micros({
 _BY_ZERO = (("{0:given}{1} = 0", Failure.ZERO_DIVISOR, "division by zero"),)
 
 _PRICE = ("{ price: decimal(10, 2) }", "{ price: 10 }")
+_LARGEST = ("{ n: int }", "{ n: 9223372036854775807 }")
+_ZERO = ("{ n: int }", "{ n: 0 }")
 
 # fmt: off
 TABLE = (
@@ -117,7 +119,7 @@ TABLE = (
             Example("[1, 2] + [3]", "[1, 2, 3]"),
             Example("from_micros(0) + 90s", '"1970-01-01T00:01:30.000000Z"'),
             Example("r.price + 0.005", '"10.005"', given=_PRICE),
-            Example("9223372036854775807 + 1", fails=Failure.OVERFLOW),
+            Example("r.n + 1", fails=Failure.OVERFLOW, given=_LARGEST),
         ),
         python={
             Float: "{0} + {1}", String: "{0} + {1}", List: "{0} + {1}",
@@ -132,7 +134,11 @@ TABLE = (
     Function(
         "sub", "a - b", DIFFERENCE, says="the difference; of two timestamps a duration",
         method=False, failures=(Failure.OVERFLOW,),
-        shows={"1 - 2": "-1", "90s - 1m": "30", "-9223372036854775807 - 2": Failure.OVERFLOW},
+        shows=(
+            Example("1 - 2", "-1"),
+            Example("90s - 1m", "30"),
+            Example("-2 - r.n", fails=Failure.OVERFLOW, given=_LARGEST),
+        ),
         python={
             Float: "{0} - {1}",
             Decimal: "decimals.EXACT.subtract({0}, {1})", ELSE: "row_numbers.subtract({0}, {1})",
@@ -151,7 +157,7 @@ TABLE = (
             Example("6 * 7", "42"),
             Example("2 * 90s", "180"),
             Example("r.price * 1.19", '"11.9000"', given=_PRICE),
-            Example("9223372036854775807 * 2", fails=Failure.OVERFLOW),
+            Example("r.n * 2", fails=Failure.OVERFLOW, given=_LARGEST),
         ),
         python={
             Float: "{0} * {1}",
@@ -163,7 +169,11 @@ TABLE = (
         "div", "a / b", first(fixed(FLOAT, FLOAT, FLOAT), fixed(FLOAT, DURATION, DURATION)),
         says="the quotient as a float, the operands converted to float first; of two durations too",
         method=False, failures=(Failure.ZERO_DIVISOR,),
-        shows={"7 / 2": "3.5", "90s / 60s": "1.5", "7 / 0": Failure.ZERO_DIVISOR},
+        shows=(
+            Example("7 / 2", "3.5"),
+            Example("90s / 60s", "1.5"),
+            Example("7 / r.n", fails=Failure.ZERO_DIVISOR, given=_ZERO),
+        ),
         python={
             (Duration, SAFE): "float({0}) / float({1})", Duration: "row_numbers.divide(float({0}), float({1}))",
             SAFE: "{0} / {1}", ELSE: "row_numbers.divide({0}, {1})",
@@ -179,7 +189,11 @@ TABLE = (
     Function(
         "floordiv", "a // b", FLOORED, says="the quotient rounded towards minus infinity, as Python's; floats too",
         method=False, failures=(Failure.ZERO_DIVISOR, Failure.OVERFLOW),
-        shows={"7 // 2": "3", "-7 // 2": "-4", "7 // 0": Failure.ZERO_DIVISOR},
+        shows=(
+            Example("7 // 2", "3"),
+            Example("-7 // 2", "-4"),
+            Example("7 // r.n", fails=Failure.ZERO_DIVISOR, given=_ZERO),
+        ),
         python={
             SAFE: "{0} // {1}", Float: "row_numbers.floordiv_float({0}, {1})",
             ELSE: "row_numbers.floordiv({0}, {1})",
@@ -196,7 +210,11 @@ TABLE = (
     Function(
         "mod", "a % b", ARITHMETIC, says="the remainder with the sign of the divisor, as Python's; floats too",
         method=False, failures=(Failure.ZERO_DIVISOR,),
-        shows={"7 % 3": "1", "-7 % 3": "2", "7 % 0": Failure.ZERO_DIVISOR},
+        shows=(
+            Example("7 % 3", "1"),
+            Example("-7 % 3", "2"),
+            Example("7 % r.n", fails=Failure.ZERO_DIVISOR, given=_ZERO),
+        ),
         python={SAFE: "{0} % {1}", ELSE: "row_numbers.modulo({0}, {1})"},
         polars={
             Float: Never("Polars computes the remainder of floats from a rounded quotient"), ELSE: "{0} % {1:bare}",

@@ -185,8 +185,19 @@ def _habit(scene: _Scene) -> str | None:
     return _HABITS.get(str(scene.before)) if scene.kind in {"NAME", *_SOFT} else None
 
 
+def _comment(scene: _Scene) -> str:
+    """The hint for a comment of other languages: text behind "//" that nobody took for a division."""
+    if scene.found is None:
+        return ""
+    tokens = scene.piece.tokens
+    end = next((at for at, each in enumerate(tokens, 1) if each is scene.found), len(tokens))
+    line = [each for each in tokens[:end] if each.line == scene.found.line]
+    return 'a comment begins with "#"' if scene.after == "FLOOR" or "//" in line else ""
+
+
 def _general(scene: _Scene) -> _Words:
-    hint = _OPERATORS.get(str(scene.found), "") if "AND" in scene.accepted else ""
+    known = _OPERATORS.get(str(scene.found), "") if "AND" in scene.accepted else ""
+    hint = _comment(scene) or known
     if scene.kind == "STRING" and scene.before == "f":
         hint = 'write "..." + to_string(x) + "..."'
     if scene.kind == "STRING" and scene.after == "COLON" and "NAME" in scene.accepted:

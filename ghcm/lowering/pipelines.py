@@ -82,6 +82,9 @@ def _first(written: ast.Expr, unit: UnitDraft) -> Bound:
         case ast.Attribute(name=name, span=span, name_span=name_span):
             hint = f"Write {name}(...)." if name in OPERATORS else suggest(name, OPERATORS)
             raise unit.context.report(Code.NO_OPERATOR, f'"{name}" is not called', name_span or span, hint=hint)
+        case ast.Binary(op="//"):
+            hint = 'A comment begins with "#": what stands behind "//" was taken for a divisor.'
+            raise unit.context.report(Code.NO_OPERATOR, "this is no pipeline", written.span, hint=hint)
         case _:
             hint = "A pipeline begins with a source, a collection, sink.read() or unit.table.read()."
             raise unit.context.report(Code.NO_OPERATOR, "this is no pipeline", written.span, hint=hint)

@@ -9,8 +9,12 @@ import ast as python
 import builtins
 import dis
 import inspect
+import random
+import time
+import uuid
 from collections.abc import Callable, Mapping
-from types import CodeType, FunctionType
+from datetime import date, datetime
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from ghcm.language.fluent.positions import mistake, of_code, source_of, span_at, span_of_node
@@ -132,11 +136,35 @@ _OF_OBJECTS = {
 """Functions of Python that look at an object and not at its value."""
 
 
+_CLOCKS = (datetime.now, datetime.today, date.today, time.time, time.time_ns, time.monotonic)
+_CHANCES = (random.random, random.randint, random.choice, random.uniform, uuid.uuid1, uuid.uuid4)
+_ONCE = "It is asked once, when the program is read, and every record would get the same answer."
+
+
+def _refuse_asked_once(code: CodeType, names: Mapping[str, object]) -> None:
+    """Refuse clocks and chance, whose answer would be a constant of the program. `names` are the globals."""
+    found: object = None
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "LOAD_GLOBAL":
+            found = names.get(str(instruction.argval))
+        elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD") and isinstance(found, type | ModuleType):
+            found = getattr(found, str(instruction.argval), None)
+        else:
+            found = None
+        clock = found in _CLOCKS or instruction.argval == "utcnow"
+        if clock or found in _CHANCES:
+            message = f'"{instruction.argval}" looks at a clock' if clock else f'"{instruction.argval}" draws lots'
+            hint = "give the moment as a parameter of the unit, or compare with the event time of the record"
+            hint = hint if clock else "sample(0.1) takes a part of the records"
+            raise mistake("GHCM-131", message, _position(code, instruction), detail=_ONCE, hint=hint)
+
+
 def refuse_object_checks(code: CodeType | None, names: Mapping[str, object]) -> None:
     """Refuse `is` and the like, which no object can intercept: traced, they would always say the same. `names` are the
     globals, which may have a function of the user's own under such a name."""
     if code is None:
         return
+    _refuse_asked_once(code, names)
     for instruction in dis.get_instructions(code):
         called = instruction.argval if instruction.opname == "LOAD_GLOBAL" else None
         if called in _OF_OBJECTS and called not in names:

@@ -87,7 +87,9 @@ class Traced:
         span = here()
         other = expr_of(right, positions.infix_operands(span)[1])
         if isinstance(other, ast.Literal) and isinstance(other.type, Null):
-            return Traced(ast.IsNull(self._ghcm, op == "!=", span=span))
+            detail = "Nothing is equal to null and nothing differs from it: the comparison would always be null."
+            hint = f"write {'x.is_null()' if op == '==' else 'x.is_not_null()'}"
+            raise mistake("GHCM-110", "comparison with None", span, detail=detail, hint=hint)
         return Traced(ast.Binary(op, self._ghcm, other, span=span))
 
     def __eq__(self, other: object) -> Traced:  # type: ignore[override]

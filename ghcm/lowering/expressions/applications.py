@@ -14,7 +14,7 @@ from ghcm.functions import FAMILIES, FUNCTIONS, SUMMARIES, resolve
 from ghcm.language import ast
 from ghcm.lowering import foreign_idioms
 from ghcm.lowering.context import Context, Scope
-from ghcm.lowering.expressions.constants import check_read, check_written, how_written
+from ghcm.lowering.expressions.constants import check_arithmetic, check_read, check_written, how_written
 from ghcm.lowering.expressions.conversion import alike_or_report, convert
 from ghcm.lowering.expressions.decimals import beside_decimals, decimal_advice, round_half_up, to_decimal
 from ghcm.lowering.expressions.enums import beside_enums, to_enum
@@ -118,7 +118,9 @@ def operation(function: str, arguments: tuple[Expr, ...], span: Span | None, con
         pairs = zip(arguments, resolution.parameters, strict=True)
         fitting = complete(convert(argument, to) for argument, to in pairs)
         if fitting is not None:
-            return Call(function, fitting, resolution.result)
+            made = Call(function, fitting, resolution.result)
+            check_arithmetic(made, span, context)
+            return made
     name = sign or next(written for written, meant in CALLABLE.items() if meant == function)
     message = f'"{name}" does not take {kind_words(found)}'
     detail = f"It is written {entry.signature}: {entry.says}."

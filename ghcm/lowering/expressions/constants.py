@@ -14,6 +14,8 @@ from ghcm.functions import FAMILIES, FUNCTIONS
 from ghcm.lowering.context import Context
 from ghcm.source import Span
 from ghcm.types import (
+    INT_MAX,
+    INT_MIN,
     Bool,
     Bytes,
     Date,
@@ -153,6 +155,40 @@ def check_read(call: Call, spans: Sequence[Span | None], context: Context) -> No
     bad = None if rule is None else rule(types, values)
     if bad is not None:
         raise context.report(Code.BAD_CONSTANT, bad.reason, spans[bad.index], hint=bad.hint)
+
+
+_COMPUTED: dict[str, Callable[[int, int], int]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "floordiv": lambda a, b: a // b,
+    "mod": lambda a, b: a % b,
+}
+
+
+def check_arithmetic(call: Call, span: Span | None, context: Context) -> None:
+    """Report a division by the constant zero, and constants whose result does not fit: every record would fail."""
+    if call.function in ("div", "floordiv", "mod") and _number(call.arguments[1]) == 0:
+        detail = "Every record would fail here."
+        raise context.report(Code.BAD_CONSTANT, "the divisor is zero", span, detail=detail)
+    value = _number(call)
+    if isinstance(value, int) and not INT_MIN <= value <= INT_MAX:
+        detail = f"It is {value}, and every record would fail here."
+        raise context.report(Code.BAD_CONSTANT, "the result does not fit into int", span, detail=detail)
+
+
+def _number(expr: Expr) -> int | float | None:
+    """The number that an expression of constants is, None for any other."""
+    match expr:
+        case Literal(value=int() | float() as value, type=Int() | Float()):
+            return value
+        case Call(function=name, arguments=(left, right), type=Int()) if name in _COMPUTED:
+            parts = (_number(left), _number(right))
+            if not isinstance(parts[0], int) or not isinstance(parts[1], int):
+                return None
+            return None if name in ("floordiv", "mod") and parts[1] == 0 else _COMPUTED[name](parts[0], parts[1])
+        case _:  # its value is known when it runs
+            return None
 
 
 _Reader = Callable[[object], "tuple[str, str] | None"]

@@ -66,7 +66,7 @@ def test_every_operator_is_a_method_and_no_method_is_anything_else() -> None:
         (lambda f: 1 - f.a, "f => 1 - f.a"),
         (lambda f: -f.a + abs(f.b), "f => -f.a + abs(f.b)"),
         (lambda f: -1, "f => -1"),
-        (lambda f: f.a == None, "f => f.a is null"),  # noqa: E711
+        (lambda f: f.a.is_null(), "f => f.a is null"),
         (lambda f: f.a.is_not_null(), "f => f.a is not null"),
         (lambda f: f["class"].lower(), 'f => f["class"].lower()'),
         (lambda f: f.from_, "f => f.from"),

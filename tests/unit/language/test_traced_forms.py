@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import re
+import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +95,10 @@ def test_a_local_is_kept_where_it_is_used_more_than_once() -> None:
         (lambda r: f"{r.n:>5}", 'the format ":>5" cannot be traced', "leave it out"),
         (lambda r: f"{r.name}".upper(), "Python changed the text of a value", "x.to_string().upper()"),
         (lambda r: f"{r.name}" == "a", "Python used the text of a value itself", 'x == "a"'),
+        (lambda r: r.n == None, "comparison with None", "x.is_null()"),  # noqa: E711
+        (lambda r: r.at < datetime.now(UTC), '"now" looks at a clock', "the event time of the record"),
+        (lambda r: r.n < time.time(), '"time" looks at a clock', "a parameter of the unit"),
+        (lambda r: r.n < random.randint(1, 6), '"randint" draws lots', "sample(0.1)"),
         (lambda r: match_(r.n, {range(3): 1}, otherwise=2), "a range of Python is no case", "between(0, 2)"),
     ],
     ids=lambda part: part if isinstance(part, str) else "",
