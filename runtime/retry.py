@@ -12,19 +12,23 @@ from ghcm.runtime.durations import Seconds
 
 _STRICT = ConfigDict(extra="forbid", frozen=True)
 
-NO_ROOM, REFUSED = "GHCM-731", "GHCM-720"
-"""No room on a disk or in Redis, and a Redis that refuses whoever asks, as with another password."""
+NO_ROOM, REFUSED, NO_LEASE = "GHCM-731", "GHCM-720", "GHCM-729"
+"""No room on a disk or in Redis, a Redis that refuses whoever asks, as with another password, and another daemon that
+may have the program by now.
+"""
 MENDED_US = 5_000_000
 """How long a call waits that ended with one of them before it is tried again."""
 
 
-def waits_for(code: str, message: str) -> str:
-    """What a call is said to wait for that has ended with this error; empty where it has failed.
+def waits_for(code: str, message: str, *, patient: bool) -> str:
+    """What a call is said to wait for that has ended with this error; empty where it has failed. Even who is not
+    `patient` waits for the lease: without it nobody may say here how a call of the program ends.
 
-    >>> waits_for("GHCM-731", "Redis is out of memory")
+    >>> waits_for("GHCM-731", "Redis is out of memory", patient=True)
     'Redis is out of memory. It goes on when that has passed.'
     """
-    return f"{message}. It goes on when that has passed." if code in (NO_ROOM, REFUSED) else ""
+    waits = code == NO_LEASE or (patient and code in (NO_ROOM, REFUSED))
+    return f"{message}. It goes on when that has passed." if waits else ""
 
 
 class Retry(BaseModel):

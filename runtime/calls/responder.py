@@ -266,9 +266,9 @@ class Responder:
 
     def _waits_for(self, error: GhcmError | None) -> str:
         """What a call waits for that has ended with this; empty where it has failed."""
-        if error is None or self._calls is None or not self._services.waits:
+        if error is None or self._calls is None:
             return ""
-        return waits_for(error.code, error.message)
+        return waits_for(error.code, error.message, patient=self._services.waits)
 
     def _put_off(self, delivery: Delivery, reason: str, run: CallRun | None) -> None:
         """Have a call wait, which is no attempt that has failed. What it has prepared or committed is there already

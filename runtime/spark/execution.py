@@ -97,9 +97,6 @@ class Execution:
             case Start.RUN | Start.BUSY:  # the driver has each call once: an attempt before this could not be stored
                 self.tell(Feedback(self.instruction.id, State.ACCEPTED))
                 outcome = self._outcome(spark, slot, time.monotonic() - asked)
-                if outcome.error is not None and outcome.error.code == "GHCM-729":
-                    # It is run by whoever has the program by now, or here again.
-                    raise GhcmError(outcome.error.message, code="GHCM-729")
                 if outcome.state is not State.DONE and self.broken_off():
                     log.info('call "%s" was broken off', self.instruction.id)
                     return
@@ -112,10 +109,10 @@ class Execution:
                 log_end(log, self.instruction, feedback.state)
 
     def _put_off(self, outcome: Feedback) -> bool:
-        """Whether it waits for room, or for a Redis that refuses, which is no attempt that has failed."""
+        """Whether it waits for room, a Redis that refuses, or its lease, which is no attempt that has failed."""
         error = outcome.error
-        reason = "" if error is None else waits_for(error.code, error.message)
-        if not reason or not self.services.waits:
+        reason = "" if error is None else waits_for(error.code, error.message, patient=self.services.waits)
+        if not reason:
             return False
         log.warning('call "%s" waits: %s', self.instruction.id, reason)
         self.later = self.services.calls.keep(self.instruction.id, reason, now_us() + MENDED_US)

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import pytest
 
+from ghcm.fence import Fence, Lease, awake, note_lease
 from ghcm.runtime.calls import responder
 from ghcm.runtime.jobs.calls import CallStore
 from ghcm.runtime.jobs.store import open_store
@@ -24,7 +25,8 @@ from ghcm.runtime.sinks.reply import store_reply
 from ghcm.runtime.sinks.sink import latest_version
 from ghcm.runtime.sinks.table_sink import TableWriter
 from ghcm.runtime.slot.engine import Engine
-from ghcm.spg.connectors import Mode
+from ghcm.spg.connectors import Mode, Parquet
+from tests.redis_server import connected
 from tests.system.running import until
 from tests.unit.runtime.calls.test_calls import answers_at, ask, serving, started
 from tests.unit.runtime.small_operators import Compiled, rows_of
@@ -181,6 +183,31 @@ def test_calls_in_order_wait_behind_one_that_finds_no_room(tmp_path: Path, monke
             disk.free()
             assert [first.result(60).state, second.result(60).state] == [State.DONE, State.DONE]
     assert latest_version(program.sinks[0], connections) == "second"
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_call_whose_sink_another_daemon_has_written_since_waits_for_the_lease(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waits: bool
+) -> None:
+    monkeypatch.setattr(responder, "MENDED_US", 100_000)
+    program, fence = serving(), Fence("small", tmp_path / "leases")
+    program = replace(program, sinks=(replace(program.sinks[0], connector=Parquet("copies")),))
+    fence.folder.mkdir()
+
+    def lease(token: int) -> None:
+        note_lease(fence.file, Lease("somebody", token, awake() + 1e6))
+
+    with started(program, tmp_path, waits=waits) as (_, connections), ThreadPoolExecutor(1) as threads:
+        lease(2)
+        connections.fence = fence
+        others = connected(tmp_path)
+        assert ask(others, "keep").state is State.DONE
+        lease(1)  # whose file shows no end yet
+        asked = threads.submit(ask, others, "keep", id="the-call")
+        assert 'another daemon has taken over program "small"' in waiting(tmp_path, "the-call")
+        lease(3)
+        assert asked.result(60).state is State.DONE
+    assert len(rows_of(program, "copies", tmp_path)) == 10
 
 
 @contextmanager
