@@ -4,6 +4,7 @@ import argparse
 import socket
 from pathlib import Path
 
+from ghcm.collector import end_at_once
 from ghcm.runtime.daemon.control import is_loopback, listen
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.logs import start_logging
@@ -20,6 +21,7 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000)
     arguments = parser.parse_args()
+    end_at_once()
     settings = load_settings({"state": arguments.state})
     start_logging(settings.log)
     listener = listen(arguments.host, arguments.port) if arguments.fd is None else socket.socket(fileno=arguments.fd)

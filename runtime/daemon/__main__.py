@@ -4,6 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from ghcm.collector import end_at_once
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.daemon import run
 from ghcm.runtime.daemon.protocol import Document, encode, error_document
@@ -27,6 +28,7 @@ def main() -> None:
     )
     parser.add_argument("--claimed", type=int, help="the descriptor of the lock on the state, which is held already")
     arguments = parser.parse_args()
+    end_at_once()
     try:
         http = {"host": arguments.host, "port": arguments.port}
         settings = load_settings({"state": arguments.state, "redis": arguments.redis, "http": http})

@@ -6,10 +6,12 @@ one JSON line on standard input, then it is `ghcm.runtime.slot.process`.
 
 import asyncio
 import contextlib
+import gc
 import json
 import os
 import sys
 
+from ghcm.collector import search_rarely
 from ghcm.runtime.daemon.child import Command, spawn
 from ghcm.runtime.daemon.protocol import encode
 
@@ -46,8 +48,11 @@ class WarmStandby:
 
 def main() -> int:
     """Wait for arguments, then be an engine; the exit code."""
+    search_rarely()
     from ghcm.runtime.slot import process
 
+    gc.collect()
+    gc.freeze()  # now that nobody waits for it, and not when the engine starts
     line = sys.stdin.readline()
     if not line:
         return 0

@@ -49,6 +49,7 @@ from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any, cast
 
+from ghcm.collector import end_at_once
 from ghcm.errors import GhcmError
 from ghcm.fence import Fence
 from ghcm.runtime.bundle import Bundle
@@ -303,6 +304,7 @@ def main(words: list[str]) -> int:
     """Run as a process; the exit code."""
     process = _Process(_arguments(words))
     end_with_parent()
+    end_at_once()
     sys.setswitchinterval(_SWITCH_S)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, process.asked_to_stop)

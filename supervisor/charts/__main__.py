@@ -7,6 +7,7 @@ import sys
 import warnings
 from typing import BinaryIO, assert_never
 
+from ghcm.collector import end_at_once
 from ghcm.supervisor.charts.arrows import draw_graph
 from ghcm.supervisor.charts.drawing import Bars, Graph, Lines, Order, Series, decode
 from ghcm.supervisor.charts.series import draw_bars, draw_lines
@@ -28,6 +29,7 @@ def draw(order: Order) -> bytes:
 
 def main() -> None:
     """Draw until told to end."""
+    end_at_once()
     warnings.simplefilter("ignore")  # glyphs that no font has; the picture shows a box for each
     prepare()
     _warm_up()
