@@ -32,9 +32,10 @@ Laws = Annotated[
 
 
 def check(programs: Programs, laws: Laws = False, json: Json = False) -> None:
-    """Say all that is wrong with programs, what keeps every engine from running a unit too.
+    """Say all that is wrong with programs.
 
-    Ends with 2 if any is wrong, else with 1 if one could not be looked at.
+    What keeps every engine from running a unit is wrong, too. Ends with 2 if any is wrong, else with 1 if one could not
+    be looked at.
     """
     if worst := _worst(programs, lambda path: _check_one(path, laws=laws, json=json)):
         raise typer.Exit(worst)

@@ -192,7 +192,7 @@ def test_a_state_directory_that_cannot_be_made_is_told(folder: Path) -> None:
 def test_a_bug_of_ours_becomes_a_message_and_a_log(folder: Path, tmp_path: Path) -> None:
     """A standard library that fails stands for the bug."""
     (tmp_path / "sitecustomize.py").write_text(
-        "import ghcm.driver\n\ndef check(path):\n    raise LookupError('the cat')\n\nghcm.driver.check = check\n"
+        "import ghcm.driver\n\ndef fail(path):\n    raise LookupError('the cat')\n\nghcm.driver.check_engines = fail\n"
     )
     done = ghcm("check", "visits.istream", cwd=folder, PYTHONPATH=str(tmp_path))
     assert done.returncode == 1
