@@ -1,6 +1,7 @@
 """Generated programs before and after the optimiser: what it makes of them means the same, behind each pass.
 
 python -m tests.laws.optimising --programs 20000
+python -m tests.laws.optimising --spark --programs 20000      on Spark, four programs in a job
 python -m tests.laws.optimising --seed 17                     one program again, with its graphs
 """
 
@@ -58,7 +59,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--programs", type=int, default=2000)
     parser.add_argument("--start", type=int, default=0, help="the first seed")
     parser.add_argument("--seed", type=int, help="one program by itself")
+    parser.add_argument("--spark", action="store_true", help="what is left of batch programs, on Spark")
     given = parser.parse_args(arguments)
+    if given.spark:
+        return _on_spark(range(given.start, given.start + given.programs) if given.seed is None else [given.seed])
     if given.seed is not None:
         print(text_of(given.seed), print_program(optimise(program_of(given.seed)).program), sep="\n", flush=True)
         keeps_its_meaning(program_of(given.seed))
@@ -75,6 +79,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{applied[law]:7,} applied {declined[law]:7,} declined  {law}")
     print(f"{len(failed)} of {given.programs:,} programs failed: {failed[:40]}")
     return 1 if failed else 0
+
+
+def _on_spark(seeds: Sequence[int]) -> int:
+    from tests.laws.spark_together import rewritable_cases, run_on_one_session
+
+    wrong = run_on_one_session(rewritable_cases(len(seeds), seeds[0]), at_once=4, optimised=True)
+    print("\n".join(f"seed {seed}: {said[:3]}" for seed, said in wrong))
+    print(f"{len(wrong)} of {len(seeds):,} programs failed on Spark")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

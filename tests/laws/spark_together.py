@@ -19,7 +19,7 @@ from typing import cast
 from pyspark.sql import SparkSession
 
 from ghcm.errors import GhcmError
-from ghcm.expr import Expr, Lambda, Literal, MakeStruct, Var
+from ghcm.expr import Lambda, Literal, MakeStruct, Var
 from ghcm.optimizer import optimise
 from ghcm.source import Origin
 from ghcm.spg.connectors import Files, Generate, Memory, Redis
@@ -31,11 +31,12 @@ from ghcm.values import from_json
 from ghcm.verification.compare import compare_dead, compare_rows
 from tests.conformance.spark_runs import run_on_spark, start_spark
 from tests.laws.coverage import Coverage
+from tests.laws.rewritable import program_of
 from tests.laws.runs import reference_of
 from tests.laws.seeds import example
 from tests.laws.spg_whole import Case, cases
 
-__all__ = ["batch_cases", "cases_of", "differences_together", "run_on_one_session"]
+__all__ = ["batch_cases", "cases_of", "differences_together", "rewritable_cases", "run_on_one_session"]
 
 TOGETHER = 2
 """More cost more: each task takes the plan of all with it."""
@@ -58,6 +59,11 @@ def cases_of(seeds: Iterable[int]) -> Iterator[tuple[int, Case]]:
             yield seed, _apart(case, f"p{seed}")
 
 
+def rewritable_cases(count: int, start: int = 0) -> list[tuple[int, Case]]:
+    """So many batch programs in which the laws of the optimiser find something to do, from that seed on."""
+    return [(seed, Case(program_of(seed, "batch"))) for seed in range(start, start + count)]
+
+
 def _apart(case: Case, folder: str) -> Case:
     """The case with its files in a folder of their own; records of text say where they are from."""
     (unit,) = case.program.units
@@ -78,24 +84,15 @@ def _stands_alone(case: Case) -> bool:
 
 
 def together(some: Sequence[tuple[int, Case]]) -> Program:
-    """One program of many; its reply has the number of the program and, in the field of that number, the record."""
-    elements = {seed: _last(case).collection.element for seed, case in some}
-    named = tuple(Field(f"p{seed}", as_nullable(each)) for seed, each in elements.items())
-    gives = Struct((Field("program", Int()), *named))
-    tasks: list[Task] = []
-    for seed, case in some:
-        tasks += _prefixed(case.unit.tasks, f"p{seed}_")
-        record = Var("r", elements[seed])
-        nulls: list[Expr] = [Literal(None, each.type) for each in named]
-        values = [record if each.name == f"p{seed}" else null for each, null in zip(named, nulls, strict=True)]
-        function = Lambda((record,), MakeStruct((Literal(seed, Int()), *values), gives))
-        last = _last(case)
-        taken = replace(last.collection, shape=Shape.STREAM, element=gives, windowed=False)
-        tasks.append(_task(f"wide_{seed}", Map(function), [f"p{seed}_{last.id}"], taken))
+    """One program of many; its reply has the number of the program and, in a field for each end, its record."""
+    ends = [(seed, f"p{seed}_{place}", end) for seed, case in some for place, end in enumerate(_ends(case))]
+    fields = (Field(name, as_nullable(end.collection.element)) for _, name, end in ends)
+    gives = Struct((Field("program", Int()), *fields))
+    tasks = [task for seed, case in some for task in _prefixed(case.unit.tasks, f"p{seed}_")]
+    tasks += [_wide(name, seed, end, gives) for seed, name, end in ends]
     inputs = [task.id for task in tasks if task.id.startswith("wide_")]
     if len(inputs) > 1:
-        untimed = [replace(each, timed=False) for each in (Collection(Shape.STREAM, gives, bounded=True),)]
-        tasks.append(_task("all", Union(), inputs, untimed[0]))
+        tasks.append(_task("all", Union(), inputs, Collection(Shape.STREAM, gives, bounded=True)))
         inputs = ["all"]
     tasks.append(_task("reply", Reply(), inputs, Collection(Shape.STREAM, gives, bounded=True)))
     parameters = {each.name: each for _, case in some for each in case.unit.parameters}
@@ -103,10 +100,18 @@ def together(some: Sequence[tuple[int, Case]]) -> Program:
     return Program("together", (Cache("calls", Redis("calls"), _ORIGIN),), (), (unit,))
 
 
-def _last(case: Case) -> Task:
-    """The task before the sink or the reply."""
-    end = next(task for task in case.unit.tasks if isinstance(task.op, To | Reply))
-    return case.unit.task(end.inputs[0].producer)
+def _wide(name: str, seed: int, end: Task, gives: Struct) -> Task:
+    """What makes of the records of an end such as have one field for each end."""
+    record = Var("r", end.collection.element)
+    values = [record if each.name == name else Literal(None, each.type) for each in gives.fields[1:]]
+    function = Lambda((record,), MakeStruct((Literal(seed, Int()), *values), gives))
+    taken = replace(end.collection, shape=Shape.STREAM, element=gives, windowed=False)
+    return _task(f"wide_{name}", Map(function), [f"p{seed}_{end.id}"], taken)
+
+
+def _ends(case: Case) -> list[Task]:
+    """The tasks that sinks and replies are given, in the order of these."""
+    return [case.unit.task(task.inputs[0].producer) for task in case.unit.tasks if isinstance(task.op, To | Reply)]
 
 
 def _task(id: str, op: Op, inputs: Sequence[str], collection: Collection) -> Task:
@@ -130,11 +135,17 @@ def _renamed(id: str, prefix: str) -> str:
 
 
 def differences_together(
-    spark: SparkSession, some: Sequence[tuple[int, Case]], coverage: Coverage | None = None
+    spark: SparkSession,
+    some: Sequence[tuple[int, Case]],
+    coverage: Coverage | None = None,
+    *,
+    optimised: bool | None = None,
 ) -> list[tuple[int, list[str]]]:
-    """The programs that Spark runs otherwise than the reference, with what differs."""
+    """The programs that Spark runs otherwise than the reference, with what differs. `optimised`: whether they run
+    behind the optimiser, by default every other.
+    """
     program = together(some)
-    if some[0][0] % 2:
+    if some[0][0] % 2 if optimised is None else optimised:
         program = optimise(program).program
     try:
         with TemporaryDirectory(prefix="ghcm-together-") as name:
@@ -151,40 +162,58 @@ def differences_together(
             return [(some[0][0], [f"raised {type(error).__name__}: {str(error)[:2000]}"])]
         half = len(some) // 2
         parts = (some[:half], some[half:])
-        return [each for part in parts for each in differences_together(spark, part, coverage)]
+        return [each for part in parts for each in differences_together(spark, part, coverage, optimised=optimised)]
     gives = program.unit("u").tasks[-1].collection.element
     assert isinstance(gives, Struct)
     rows = [cast("tuple[object, ...]", from_json(each, gives)) for each in found.reply]
     wrong: list[tuple[int, list[str]]] = []
-    for place, (seed, case) in enumerate(some, 1):
+    for seed, case in some:
         expected = reference_of(case)
         if coverage is not None:
             coverage.add(case.program, expected)
-        mine = [row[place] for row in rows if row[0] == seed]
+        said = [*_differences(seed, case, expected, rows, gives)]
         prefix = f"p{seed}_"
         dead = [(task[len(prefix) :], why, text) for task, why, text in found.dead if task.startswith(prefix)]
-        said = compare_rows(_rows(expected), mine, _last(case).collection.element, expected.magnitude)
         said += [f"dead letters: {each}" for each in compare_dead(expected.dead, dead)]
         wrong += [(seed, said)] if said else []
     return wrong
 
 
-def _rows(expected: Result) -> list[object]:
-    if expected.reply is not None:
-        return list(expected.reply)
-    return list(expected.sinks.get("out", []))
+def _differences(
+    seed: int, case: Case, expected: Result, rows: Sequence[tuple[object, ...]], gives: Struct
+) -> Iterator[str]:
+    """What differs in the records of each end of a program, of which the rows are wide."""
+    for place, end in enumerate(_ends(case)):
+        at = gives.index(f"p{seed}_{place}")
+        mine = [row[at] for row in rows if row[0] == seed and row[at] is not None]
+        yield from compare_rows(_rows(case, expected, place), mine, end.collection.element, expected.magnitude)
+
+
+def _rows(case: Case, expected: Result, place: int) -> list[object]:
+    """What the reference gives at that end."""
+    ends = [task.op for task in case.unit.tasks if isinstance(task.op, To | Reply)]
+    match ends[place]:
+        case To(sink=sink):
+            return list(expected.sinks.get(sink, []))
+        case _:
+            return list(expected.reply or [])
 
 
 def run_on_one_session(
-    some: Sequence[tuple[int, Case]], spark: SparkSession | None = None, coverage: Coverage | None = None
+    some: Sequence[tuple[int, Case]],
+    spark: SparkSession | None = None,
+    coverage: Coverage | None = None,
+    *,
+    at_once: int = TOGETHER,
+    optimised: bool | None = None,
 ) -> list[tuple[int, list[str]]]:
-    """These programs in one session; those that differ. `coverage`: what they meet."""
+    """These programs in one session, so many in a job; those that differ. `coverage`: what they meet."""
     session = spark or start_spark()
     wrong: list[tuple[int, list[str]]] = []
-    for first in range(0, len(some), TOGETHER):
-        wrong += differences_together(session, some[first : first + TOGETHER], coverage)
+    for first in range(0, len(some), at_once):
+        wrong += differences_together(session, some[first : first + at_once], coverage, optimised=optimised)
         failed = [seed for seed, _ in wrong]
-        print(json.dumps({"programs": min(first + TOGETHER, len(some)), "failed": failed}), flush=True)
+        print(json.dumps({"programs": min(first + at_once, len(some)), "failed": failed}), flush=True)
     if spark is None:
         session.stop()
     return wrong

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from ghcm.codegen.spark.library.job import COUNTS_WITHIN, Failures, Job, Step, letters
-from ghcm.codegen.spark.library.running import collected_letters, counts_of, may_have_failed
+from ghcm.codegen.spark.library.running import collected_rows, counts_of, may_have_failed
 from ghcm.codegen.spark.library.sql import first, named, quoted, text
 from ghcm.codegen.spark.library.types import columns_of
 
@@ -123,11 +123,14 @@ def settle(job: Job, known: int) -> None:
     """Make the dead letters of a round, before what they are made of is given back."""
     within = time.monotonic() + COUNTS_WITHIN
     fresh = [each for each in job.failures[known:] if may_have_failed(each, within)]
-    job.failures[known:] = [each if collected_letters(job, each) is not None else held_letters(each) for each in fresh]
+    job.failures[known:] = [held_letters(job, each) for each in fresh]
 
 
-def held_letters(failed: Failures) -> Failures:
-    """Dead letters that are made already."""
+def held_letters(job: Job, failed: Failures) -> Failures:
+    """Dead letters that are made already, whatever is joined behind the loop."""
+    came = None if failed.joined else collected_rows(job, failed)
+    if came is not None:
+        return failed._replace(letters=lambda: came.dropDuplicates(["row"]))
     rows = failed.letters().localCheckpoint()
     return failed._replace(counted=None, letters=lambda: rows)
 

@@ -195,16 +195,20 @@ def collected_letters(job: Job, failed: Failures) -> list[Any] | None:
     """The failing records that came with their count; None where there are more, or may be behind a join that left rows
     unmade. What a task that ran again has sent again counts once.
     """
+    rows = None if failed.joined else collected_rows(job, failed)
+    return None if rows is None else list({each["row"]: each for each in reversed(rows.collect())}.values())
+
+
+def collected_rows(job: Job, failed: Failures) -> DataFrame | None:
+    """The failing records that came with their count, some of them perhaps twice; None where there are more."""
     counted: Any = failed.counted._jo if isinstance(failed.counted, Observation) else None  # pyright: ignore[reportPrivateUsage]
-    if counted is None or failed.collected is None or failed.joined or not counted.future().isCompleted():
+    if counted is None or failed.collected is None or not counted.future().isCompleted():
         return None
     row = counted.getRow()
     if not row.length() or row.getList(2).size() != row.getLong(0):
         return None
     java: Any = job.spark._jsparkSession  # pyright: ignore[reportPrivateUsage]
-    rows = java.createDataFrame(row.getList(2), java.parseDataType(failed.collected.json()))
-    found = DataFrame(rows, job.spark).collect()
-    return list({each["row"]: each for each in reversed(found)}.values())
+    return DataFrame(java.createDataFrame(row.getList(2), java.parseDataType(failed.collected.json())), job.spark)
 
 
 def read_parameters(unit: Unit, given: dict[str, Any]) -> dict[str, str]:
