@@ -12,9 +12,10 @@ from typing import Literal, TypeAlias
 
 from ghcm import types
 from ghcm.functions import comparable
+from ghcm.functions.arithmetic import MAX_QUOTIENT
 from ghcm.reducers import AggregateFunction
 from ghcm.types import as_nullable, nullable_like, strip
-from ghcm.unification import sum_of_many
+from ghcm.unification import MAX_SUMMED_PRECISION, sum_of_many
 
 _DECIMALS = 17
 """How many decimals the fraction of a quantile may have, so that every engine finds the rank in exact decimals."""
@@ -45,7 +46,7 @@ class Rule:
     meaning: str
     result: Result
     nothing: Nothing
-    option: Literal["", "fraction", "count", "order"] = ""
+    option: Literal["", "fraction", "count", "order", "scale"] = ""
     merges: bool = True
 
 
@@ -98,7 +99,16 @@ _TABLE = (
         _sum,
         _N.NULL,
     ),
-    Rule(_F.MEAN, "mean(x)", "It is the mean of numbers.", "the mean as a float", _number, _N.NULL),
+    Rule(
+        _F.MEAN,
+        "mean(x), mean(x, scale = 4)",
+        "It is the mean of numbers; of decimals it is told how many digits behind the point it has.",
+        "the mean as a float; with a scale, of decimals and whole numbers, as a decimal with so many digits behind the "
+        "point, a half away from zero",
+        _number,
+        _N.NULL,
+        "scale",
+    ),
     Rule(_F.MIN, "min(x)", _COMPARES, "the least value", _compared(_same), _N.NULL),
     Rule(_F.MAX, "max(x)", _COMPARES, "the greatest value", _compared(_same), _N.NULL),
     Rule(
@@ -188,6 +198,16 @@ _TABLE = (
 )
 
 AGGREGATES: dict[AggregateFunction, Rule] = {rule.function: rule for rule in _TABLE}
+
+
+def mean_of_decimals(of: types.Type, scale: int) -> types.Decimal | None:
+    """The decimal of means of decimals with so many digits behind the point; None where these are too many."""
+    if not isinstance(of, types.Decimal) or of.precision > MAX_SUMMED_PRECISION or scale > MAX_QUOTIENT:
+        return None
+    precision = of.precision - of.scale + (scale < of.scale) + scale
+    divided = sum_of_many(of).precision + max(scale - of.scale, 0)
+    fits = precision <= MAX_QUOTIENT and divided <= MAX_QUOTIENT + 5
+    return types.Decimal(max(precision, 1), scale) if fits else None
 
 
 def result_of(function: AggregateFunction, of: types.Type, *, several: bool = False) -> types.Type | None:

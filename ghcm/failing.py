@@ -26,7 +26,7 @@ def call_can_fail(call: Call) -> bool:
     match call.function:
         case "add" | "sub" | "mul" | "neg" | "abs":
             return isinstance(strip(call.type), _COUNTED)
-        case "div" | "mod":
+        case "div" | "mod" | "quotient":
             return not _is_nonzero(arguments[1])
         case "floordiv":
             return not _is_nonzero(arguments[1]) or (

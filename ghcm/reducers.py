@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from ghcm.expr import Call, Expr, Get, Lambda, MakeStruct
+from ghcm.expr import Call, Expr, Get, Lambda, MakeStruct, Var
 from ghcm.normal_forms import any_order, normal
-from ghcm.types import Duration, Float, Int, Struct, Type
+from ghcm.types import Decimal, Duration, Float, Int, Struct, Type, is_nullable
+from ghcm.unification import sum_of_many
 
 
 class Kind(Enum):
@@ -125,6 +126,54 @@ def prove(function: Lambda) -> Reducer | None:
         if (found := _prove(body, left, right)) is not None:
             return found
     return Custom(function, True, None) if any_order(function) else None
+
+
+_AGGREGATES = {
+    Kind.MIN: AggregateFunction.MIN,
+    Kind.MAX: AggregateFunction.MAX,
+    Kind.ALL: AggregateFunction.MIN,
+    Kind.ANY: AggregateFunction.MAX,
+}
+
+
+def summed(function: Lambda) -> tuple[Aggregate, ...] | None:
+    """The aggregates that a two-parameter lambda over one type computes, where sums of decimals are wider than they:
+    one by itself, or one for each field; None where no proof is found.
+    """
+    left, right = function.parameters
+    parameter, body = Var("v", left.type), function.body
+    if not isinstance(left.type, Struct):
+        made = _aggregate("value", body, left, right, parameter)
+        return None if made is None else (made,)
+    if not isinstance(body, MakeStruct) or not isinstance(body.type, Struct) or body.type.names != left.type.names:
+        return None
+    parts: list[Aggregate] = []
+    for value, field in zip(body.values, left.type.fields, strict=True):
+        one, two = (Get(of, field.name, field.type) for of in (left, right))
+        part = _aggregate(field.name, value, one, two, Get(parameter, field.name, field.type))
+        if part is None:
+            return None
+        parts.append(part)
+    return tuple(parts)
+
+
+def _aggregate(name: str, body: Expr, left: Expr, right: Expr, argument: Var | Get) -> Aggregate | None:
+    match body:
+        case Call(function="add", arguments=arguments) if isinstance(left.type, Decimal):
+            if {*arguments} != {left, right}:
+                return None
+            return Aggregate(name, AggregateFunction.SUM, _of(argument), sum_of_many(left.type))
+        case _:  # any other is what it is of other types
+            proven = _prove(body, left, right)
+            if not isinstance(proven, Builtin) or is_nullable(proven.type):
+                return None
+            found = _AGGREGATES.get(proven.kind, AggregateFunction.SUM)
+            return Aggregate(name, found, _of(argument), proven.type)
+
+
+def _of(argument: Var | Get) -> Lambda:
+    parameter = argument if isinstance(argument, Var) else Var("v", argument.of.type)
+    return Lambda((parameter,), argument)
 
 
 _KINDS = {"add": Kind.SUM, "least": Kind.MIN, "greatest": Kind.MAX, "and": Kind.ALL, "or": Kind.ANY}

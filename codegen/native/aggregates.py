@@ -60,6 +60,10 @@ def state_of(module: Module, aggregate: Aggregate) -> State:
             text = _extreme(module, aggregate)
             return State("None", text, text)
         case _F.MEAN:
+            if isinstance(to, types.Decimal):
+                of = argument_type(aggregate)
+                assert of is not None and isinstance(strip(of), types.Decimal)
+                return _decimal_mean(strip(of), to)
             mean = "mean_of_floats" if floats else "mean_of_ints" if isinstance(to, types.Float) else "whole_mean"
             add, merge = (
                 f"aggregates.{text}_mean({{0}}, {{1}}, {each})" for text, each in (("add", add), ("merge", merge))
@@ -72,6 +76,14 @@ def state_of(module: Module, aggregate: Aggregate) -> State:
             return State(
                 "None", f"{summary}.add({added})", f"{summary}.merge({{0}}, {{1}})", f"{summary}.result({{0}})"
             )
+
+
+def _decimal_mean(of: types.Type, to: types.Decimal) -> State:
+    """Count and smallest units of the sum."""
+    assert isinstance(of, types.Decimal)
+    add = f"aggregates.add_mean({{0}}, {{1}}, lambda total, value: aggregates.add_units(total, value, {of.scale}))"
+    merge = "aggregates.merge_mean({0}, {1}, aggregates.add_int)"
+    return State("(0, None)", add, merge, f"aggregates.decimal_mean({{0}}, {of.scale}, {to.scale})")
 
 
 def partial_of(module: Module, aggregate: Aggregate, added: Added, names: Names) -> Partial:

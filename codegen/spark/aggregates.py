@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import assert_never
 
 from ghcm.aggregates import rank_fraction
-from ghcm.codegen.spark.functions.numbers import WIDE, decimal_of_units, decimal_units, narrow
+from ghcm.codegen.spark.functions.numbers import WIDE, decimal_of_units, decimal_units, floored, half_up, narrow
 from ghcm.codegen.spark.library.sql import bound, fails, quoted, when
 from ghcm.codegen.spark.names import variable
 from ghcm.codegen.spark.sql import Checked, ddl, first
@@ -12,7 +12,7 @@ from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.spg.traits import TIME
 from ghcm.types import Bytes, Date, Decimal, Duration, Enumeration, Float, String, Timestamp, Type, strip
-from ghcm.unification import MAX_SUMMED_PRECISION
+from ghcm.unification import MAX_SUMMED_PRECISION, sum_of_many
 
 RECORD = "@record"
 """The whole record, by which `first` and `last` tell apart what has the same order value."""
@@ -41,8 +41,9 @@ def grouped_columns(aggregate: Aggregate, value: str) -> Iterator[tuple[str, str
         case _F.MAX:
             yield name, f"max({value})"
         case _F.MEAN:
-            yield name, wide_sum(value) if _sums(aggregate) else f"avg({value})"
-            if _sums(aggregate):
+            sums = isinstance(strip(aggregate.type), Decimal)
+            yield name, wide_sum(value) if _sums(aggregate) else f"sum({value})" if sums else f"avg({value})"
+            if _sums(aggregate) or isinstance(strip(aggregate.type), Decimal):
                 yield f"{name}.count", f"count({value})"
         case _F.VAR | _F.STD:
             yield name, f"var_samp(double({value}))"
@@ -105,6 +106,8 @@ def final_value(aggregate: Aggregate) -> Checked:
             return whole_of_parts(column, quoted(f"{name}.low"), to)
         case _F.SUM if _sums(aggregate):
             return narrow(column)
+        case _F.MEAN if isinstance(to := strip(aggregate.type), Decimal):
+            return Checked(_decimal_mean(aggregate, to, column, count))
         case _F.MEAN if _sums(aggregate):
             is_duration = isinstance(strip(aggregate.type), Duration)
             return Checked((rounded_mean if is_duration else mean_of_whole)(column, count))
@@ -119,6 +122,17 @@ def final_value(aggregate: Aggregate) -> Checked:
             return Checked(about_distinct(column))
         case _:  # the grouped column itself
             return Checked(column)
+
+
+def _decimal_mean(aggregate: Aggregate, to: Decimal, total: str, count: str) -> str:
+    """A sum of decimals by their count, rounded."""
+    assert aggregate.argument is not None
+    of = strip(aggregate.argument.body.type)
+    assert isinstance(of, Decimal)
+    shift = to.scale - of.scale
+    whole = f"cast({decimal_units(total, sum_of_many(of))} AS {WIDE}) * {10 ** max(shift, 0)}BD"
+    by = f"cast({count} AS {WIDE}) * {10 ** max(-shift, 0)}BD"
+    return when(f"{count} > 0", half_up(whole, by, to))
 
 
 def is_exact(aggregate: Aggregate) -> bool:
@@ -217,12 +231,6 @@ def mean_of_whole(total: str, count: str) -> str:
     digits = bound(f"abs({total})", size, bound(floored(size, count), whole, digits))
     exact = f"double({digits}) * if({total} < 0, -1, 1)"
     return when(f"abs({total}) > {2**53}BD", exact, f"double({total}) / {count}")
-
-
-def floored(total: str, count: str) -> str:
-    """How many times a count goes into a wide sum; Spark rounds what it divides."""
-    low = f"cast(floor({total} / {count}) AS decimal(38, 0))"
-    return f"({when(f'{low} * {count} > {total}', f'{low} - 1', low)})"
 
 
 def rounded_mean(total: str, count: str) -> str:

@@ -67,6 +67,29 @@ def round_half_up(arguments: tuple[Type, ...]) -> Resolution | None:
             return None
 
 
+MAX_QUOTIENT = 32
+"""So many digits a quotient of decimals has at most, and what is divided five more: engines divide that exactly."""
+
+
+def quotient_of(left: Decimal, right: Decimal, scale: int) -> Decimal | None:
+    """The decimal of quotients that are rounded to so many digits behind the point; None where there are too many."""
+    whole, more = left.precision - left.scale + right.scale + 1, scale + right.scale - left.scale
+    widest = max(left.precision + max(more, 0), right.precision + max(-more, 0))
+    fits = whole + scale <= MAX_QUOTIENT and widest <= MAX_QUOTIENT + 5
+    return Decimal(whole + scale, scale) if fits else None
+
+
+def quotient(arguments: tuple[Type, ...]) -> Resolution | None:
+    """Two decimals and a list of the decimal that they become."""
+    match arguments:
+        case (Decimal() as left, Decimal() as right, List(item=Decimal() as to)) if to == quotient_of(
+            left, right, to.scale
+        ):
+            return Resolution(arguments, to)
+        case _:  # these do not fit
+            return None
+
+
 ARITHMETIC = first(fixed(INT, INT, INT), fixed(FLOAT, FLOAT, FLOAT))
 SUM = first(
     ARITHMETIC,
@@ -282,5 +305,19 @@ TABLE = (
         ),
         python="row_numbers.round_half_up({0}, {scale})",
         polars="column_numbers.round_half_up({0}, {0.scale}, {precision}, {scale})", spark="cast({0} AS {type})",
+    ),
+    Function(
+        "quotient", "div(a, b, scale)", quotient, failures=(Failure.ZERO_DIVISOR,),
+        says="the quotient of decimals or whole numbers as a decimal with so many digits behind the point; a half goes "
+        "away from zero",
+        constants=(2,),
+        shows=(
+            Example("div(r.price, 3, scale = 4)", '"3.3333"', given=_PRICE),
+            Example("div(-1, 8, 2)", '"-0.13"'),
+            Example("div(r.price, 0, scale = 2)", fails=Failure.ZERO_DIVISOR, given=_PRICE),
+        ),
+        python="row_numbers.quotient({0}, {1}, {scale})",
+        polars="column_numbers.quotient({0}, {1}, {scale} + {1.scale} - {0.scale}, {precision}, {scale})",
+        polars_fails={SAFE: "", ELSE: "columns.units({1}) == 0"},
     ),
 )

@@ -29,7 +29,7 @@ _F = AggregateFunction
 EXAMPLES: dict[AggregateFunction, tuple[Aggregated, ...]] = {
     _F.COUNT: (Aggregated("count()", "[1, 2, null]", "3"), Aggregated("count(value)", "[1, 2, null]", "2")),
     _F.SUM: (Aggregated("sum(value)", "[1, 2, null]", "3"),),
-    _F.MEAN: (Aggregated("mean(value)", "[1, 2]", "1.5"),),
+    _F.MEAN: (Aggregated("mean(value)", "[1, 2]", "1.5"), Aggregated("mean(value, scale = 2)", "[1, 2, 2]", '"1.67"')),
     _F.MIN: (Aggregated("min(value)", "[3, 1, 2]", "1"),),
     _F.MAX: (Aggregated("max(value)", '["a", "b"]', '"b"'),),
     _F.VAR: (Aggregated("var(value)", "[1, 2, 3, 4, 5]", "2.5"),),

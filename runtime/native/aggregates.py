@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias, TypeVar
 
 from ghcm.functions import Failure
+from ghcm.runtime.native.row_functions.numbers import quotient
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.types import INT_MAX, INT_MIN
 from ghcm.values.decimals import EXACT
@@ -121,6 +122,12 @@ def whole_mean(state: tuple[int, int | None]) -> int | None:
     """The mean rounded half to even (of durations), null of nothing."""
     count, sum_ = state
     return None if sum_ is None else round(Fraction(sum_, count))
+
+
+def decimal_mean(state: tuple[int, int | None], of: int, scale: int) -> Decimal | None:
+    """The mean of a sum in units of that scale, rounded to so many digits, null of nothing."""
+    count, units = state
+    return None if units is None else quotient(Decimal(units).scaleb(-of, EXACT), Decimal(count), scale)
 
 
 def mean_of_floats(state: tuple[int, FloatSum | None]) -> float | None:

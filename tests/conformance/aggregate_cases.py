@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ghcm.aggregates import result_of
+from ghcm.aggregates import mean_of_decimals, result_of
 from ghcm.expr import Get, Lambda, MakeStruct, Var
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.source import Origin
@@ -23,6 +23,7 @@ from ghcm.types import (
     Timestamp,
     Type,
     as_nullable,
+    nullable_like,
     pair_of,
     strip,
     tuple_of,
@@ -74,6 +75,8 @@ def _aggregates(value: Type, held: Type, *, scalar: bool) -> tuple[Aggregate, ..
     order = Lambda((whole,), whole if scalar else Get(whole, "n", Int()))
     found: list[Aggregate] = []
     for function in AggregateFunction:
+        if function is AggregateFunction.MEAN:
+            found += [each for scale in (0, 3) if (each := _rounded_mean(argument, scale)) is not None]
         result = result_of(function, held)
         if result is None or (function is AggregateFunction.SUM and strip(held) == Int32()):  # is widened first
             continue
@@ -91,6 +94,12 @@ def _aggregates(value: Type, held: Type, *, scalar: bool) -> tuple[Aggregate, ..
             case _:
                 found.append(made)
     return tuple(found)
+
+
+def _rounded_mean(argument: Lambda, scale: int) -> Aggregate | None:
+    to = mean_of_decimals(strip(argument.body.type), scale)
+    result = None if to is None else nullable_like(to, argument.body.type)
+    return None if result is None else Aggregate(f"mean{scale}", AggregateFunction.MEAN, argument, result)
 
 
 def _rows(type_: Type, *, nullable: bool) -> tuple[tuple[object, ...], ...]:

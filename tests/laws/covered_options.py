@@ -11,7 +11,7 @@ from ghcm.aggregates import AGGREGATES
 from ghcm.expr import Param
 from ghcm.formats.messages import PARTS
 from ghcm.operators import OPERATORS
-from ghcm.reducers import Aggregate, Builtin, Custom, Fields, Kind, Reducer
+from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
 from ghcm.spg.connectors import Files, Format, Generate, Mode, Socket
 from ghcm.spg.graph import Program, Task, Unit, all_tasks
 from ghcm.spg.ops import (
@@ -36,7 +36,7 @@ from ghcm.spg.ops import (
     Window,
 )
 from ghcm.support import Yes
-from ghcm.types import Collection, Shape, is_nullable
+from ghcm.types import Collection, Decimal, Shape, is_nullable, strip
 from tests.laws.covered_types import nodes
 
 __all__ = ["ELSEWHERE", "OPTIONS", "options_of"]
@@ -85,7 +85,7 @@ def _of_table() -> Iterator[str]:
 
 _IN_WORDS = (
     *(f"aggregate {each.value}" for each in AGGREGATES), "aggregate of event time", "aggregate with an order",
-    "aggregate by arrival", "aggregate of several",
+    "aggregate by arrival", "aggregate with a scale", "aggregate of several",
     *(f"reducer {each.value}" for each in Kind), "reducer of fields", "reducer claimed",
     *(f"window {word}" for word in ("tumbling", "sliding", "session", "time processing", "offset")),
     *(f"sink {each.value}" for each in Mode), "join with a condition", "join by key", "join in windows",
@@ -111,6 +111,8 @@ def options_of(program: Program, unit: Unit) -> set[str]:
 
 def _aggregate(what: Aggregate) -> Iterator[str]:
     yield what.function.value
+    if what.function is AggregateFunction.MEAN and isinstance(strip(what.type), Decimal):
+        yield "with a scale"
     if what.picks_record:
         yield "of event time" if what.by_time else "by arrival" if what.arrival else "with an order"
         if what.limit is not None:

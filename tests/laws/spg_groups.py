@@ -7,7 +7,7 @@ from typing import assert_never
 
 from hypothesis import strategies as st
 
-from ghcm.aggregates import result_of
+from ghcm.aggregates import mean_of_decimals, result_of
 from ghcm.expr import Call, Expr, If, Lambda, Literal, Var
 from ghcm.functions import comparable
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
@@ -34,6 +34,7 @@ from ghcm.types import (
     Bytes,
     Collection,
     Date,
+    Decimal,
     Duration,
     Field,
     Float,
@@ -47,6 +48,7 @@ from ghcm.types import (
     Type,
     as_nullable,
     is_nullable,
+    nullable_like,
     strip,
 )
 from tests.laws.spg_expressions import functions
@@ -149,10 +151,11 @@ def aggregate(draw: st.DrawFn, name: str, value: Type, *, timed: bool = False, o
         case AggregateFunction.COUNT:
             wanted = type_like(draw, value)
         case AggregateFunction.SUM:
-            sums: list[Type] = [Int(), Float(), Duration()]
+            sums: list[Type] = [Int(), Float(), Duration(), Decimal(10, 2)]
             wanted = draw(st.sampled_from(sums))
         case AggregateFunction.MEAN | AggregateFunction.VAR | AggregateFunction.STD:
             numbers: list[Type] = [Int(), Float(), Int32()]
+            numbers += [Decimal(10, 2)] if function is AggregateFunction.MEAN else []
             wanted = draw(st.sampled_from(numbers))
         case AggregateFunction.FIRST | AggregateFunction.LAST:
             wanted = type_like(draw, value)
@@ -172,6 +175,9 @@ def aggregate(draw: st.DrawFn, name: str, value: Type, *, timed: bool = False, o
             assert_never(function)
     argument = draw(functions(draw(st.sampled_from([wanted, as_nullable(wanted)])), value, depth=1))
     result = result_of(function, argument.body.type)
+    if function is AggregateFunction.MEAN and isinstance(of := strip(argument.body.type), Decimal):
+        mean = mean_of_decimals(of, draw(st.integers(0, 3)))
+        result = None if mean is None else nullable_like(mean, argument.body.type)
     assert result is not None
     found = Aggregate(name, function, argument, result)
     return _with_option(draw, found, value, timed=timed, one_by_one=one_by_one)

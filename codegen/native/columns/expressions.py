@@ -24,7 +24,7 @@ _LONGEST = 4_000
 """Characters of the value of a `let` inside an expression, which is repeated where its name is mentioned."""
 
 _EXACT = (
-    {"add", "sub", "mul", "neg", "abs", "div", "floordiv", "mod"}
+    {"add", "sub", "mul", "neg", "abs", "div", "floordiv", "mod", "quotient"}
     | {"to_int", "to_decimal", "to_float", "get", "list_sum", "map_at"}
     | {"int_to_ip", "ip_to_int", "ip_canonical", "is_private", "is_multicast"}
     | {each.name for each in FAMILIES["time"]}

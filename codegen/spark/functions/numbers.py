@@ -6,6 +6,7 @@ from ghcm.codegen.spark.library.sql import (
     EXACT_NUMBER,
     REAL_NUMBER,
     WHOLE_NUMBER,
+    bound,
     decimal_parts,
     decimal_text,
     fails,
@@ -15,6 +16,7 @@ from ghcm.codegen.spark.library.sql import (
     parsed_float,
     when,
 )
+from ghcm.codegen.spark.names import variable
 from ghcm.codegen.spark.sql import Checked, all_of, ddl, first, given, partial, pure
 from ghcm.expr import Call
 from ghcm.functions.arithmetic import OVERFLOWS
@@ -103,6 +105,32 @@ def _multiply_decimal(writer: Writer, call: Call) -> Checked:
         return pure(f"cast(({a} * {b}) AS {ddl(result)})", a, b)
     whole = f"({decimal_units(a.value, one)} * {decimal_units(b.value, two)})"
     return pure(decimal_of_units(whole, result), a, b)
+
+
+def _divide_decimal(writer: Writer, call: Call) -> Checked:
+    """Both as whole numbers, divided and rounded by what is left over: Spark rounds a quotient twice."""
+    one, two, result = (strip(each) for each in (call.arguments[0].type, call.arguments[1].type, call.type))
+    assert isinstance(one, Decimal) and isinstance(two, Decimal) and isinstance(result, Decimal)
+    a, b = map(writer.emit, call.arguments[:2])
+    shift = result.scale + two.scale - one.scale
+    whole = f"cast({decimal_units(a.value, one)} AS {WIDE}) * {10 ** max(shift, 0)}BD"
+    by = f"cast({decimal_units(b.value, two)} AS {WIDE}) * {10 ** max(-shift, 0)}BD"
+    return partial(half_up(whole, by, result), (a, b), _zero(a, b))
+
+
+def half_up(whole: str, by: str, type_: Decimal) -> str:
+    """A wide whole number by another one, in smallest units of a decimal, a half away from zero."""
+    above, below, size, parts, low = map(variable, ("above", "below", "size", "parts", "low"))
+    up = f"if(({size} - {low} * {parts}) * 2BD >= {parts}, {low} + 1BD, {low})"
+    size_up = bound(f"abs({above})", size, bound(f"abs({below})", parts, bound(floored(size, parts), low, up)))
+    signed = f"cast({size_up} * if(({above} < 0) != ({below} < 0), -1BD, 1BD) AS {WIDE})"
+    return decimal_of_units(bound(whole, above, bound(by, below, signed)), type_)
+
+
+def floored(total: str, count: str) -> str:
+    """How many times a count goes into a wide sum; Spark rounds what it divides."""
+    low = f"cast(floor({total} / {count}) AS {WIDE})"
+    return f"({when(f'{low} * {count} > {total}', f'{low} - 1', low)})"
 
 
 def negative_decimal(a: Checked, of: Decimal, type_: Decimal) -> Checked:
@@ -231,6 +259,7 @@ EMITTERS: dict[str, Emit] = {
     "mul": by_kind({Decimal: _multiply_decimal}),
     "floordiv": by_kind({Float: plain(floor_divide_float)}, plain(floor_divide)),
     "mod": by_kind({Float: plain(modulo_float)}, plain(modulo)),
+    "quotient": _divide_decimal,
     "neg": by_kind({Decimal: typed(negative_decimal)}),
     "abs": by_kind({Decimal: typed(magnitude_decimal)}),
     "to_int": by_kind({String: plain(parse_int)}),

@@ -164,7 +164,6 @@ class agg:
 
     count = staticmethod(_aggregate("count"))
     sum = staticmethod(_aggregate("sum"))
-    mean = staticmethod(_aggregate("mean"))
     min = staticmethod(_aggregate("min"))
     max = staticmethod(_aggregate("max"))
     var = staticmethod(_aggregate("var"))
@@ -174,6 +173,11 @@ class agg:
     collect = staticmethod(_aggregate("collect"))
     distinct_count = staticmethod(_aggregate("distinct_count"))
     approx_distinct = staticmethod(_aggregate("approx_distinct"))
+
+    @staticmethod
+    def mean(of: _Of | None = None, *, scale: int | None = None, where: _Of | None = None) -> Any:
+        """The mean as a float; with a scale as a decimal of so many digits behind the point."""
+        return _made("mean", of, scale=scale, where=where)
 
     @staticmethod
     def quantile(of: _Of, fraction: float, *, where: _Of | None = None) -> Any:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from ghcm.aggregates import AGGREGATES, Rule, fraction_problem, result_of
+from ghcm.aggregates import AGGREGATES, Rule, fraction_problem, mean_of_decimals, result_of
 from ghcm.codes import Code
 from ghcm.errors import Reported, sound, suggest
 from ghcm.expr import Call, Expr, Get, If, Lambda, Literal, Var, substitute
@@ -17,7 +17,21 @@ from ghcm.lowering.types import has_null
 from ghcm.operators import Argument
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.source import Span
-from ghcm.types import Bool, Decimal, Int, Int32, List, Struct, Type, as_nullable, is_nullable, nullable_like, strip
+from ghcm.types import (
+    Bool,
+    Decimal,
+    Float,
+    Int,
+    Int32,
+    List,
+    Struct,
+    Type,
+    as_nullable,
+    is_nullable,
+    nullable_like,
+    strip,
+)
+from ghcm.unification import as_decimal
 
 _FUNCTIONS = {function.value: function for function in AggregateFunction}
 _WHOLE = "value"
@@ -30,6 +44,7 @@ _SECOND = {
     "": (),
     "fraction": (Argument("fraction", "float"),),
     "count": (Argument("count", "int"),),
+    "scale": (Argument("scale", "int", required=False, positional=False),),
     "order": (
         Argument("count", "int", required=False),
         Argument("order", "lambda1", required=False, positional=False, choices=(_ARRIVAL,)),
@@ -99,7 +114,7 @@ def aggregate_of(name: str, written: ast.Expr, over: Aggregated) -> Aggregate:
         argument = Lambda((parameter,), Literal(0, Int()))
     if (condition := given.expr("where")) is not None:
         argument = _where(argument, _argument(condition, over, f'"where" of "{said}"'), condition, over)
-    found = _typed_aggregate(name, rule, argument, written, over)
+    found = _typed_aggregate(name, rule, argument, written, over, given)
     return _with_option(found, rule, given, over, written.span)
 
 
@@ -128,27 +143,49 @@ def _where(argument: Lambda, condition: Lambda, written: ast.Expr, over: Aggrega
     return Lambda((parameter,), If(test, argument.body, Literal(None, type_), type_))
 
 
-_OF_DECIMALS = (
-    "Engines divide decimals to different scales, so that none is right: aggregate to_float(x), or take the sum and "
-    "the count."
-)
+_OF_DECIMALS = {
+    AggregateFunction.MEAN: "mean(x, scale = 4) is exact to four digits behind the point, mean(to_float(x)) a float.",
+    AggregateFunction.VAR: "var(to_float(x)) is of floats.",
+    AggregateFunction.STD: "std(to_float(x)) is of floats.",
+    AggregateFunction.APPROX_DISTINCT: "distinct_count(x) counts any values.",
+}
 
 
-def _typed_aggregate(name: str, rule: Rule, argument: Lambda, written: ast.Expr, over: Aggregated) -> Aggregate:
+def _typed_aggregate(
+    name: str, rule: Rule, argument: Lambda, written: ast.Expr, over: Aggregated, given: Given
+) -> Aggregate:
     body = argument.body
+    if rule.option == "scale" and given.expr("scale") is not None:
+        return _rounded_mean(name, argument, written, over, sound(given.integer("scale", least=0)))
     result = result_of(rule.function, body.type)
     if result is None or has_null(body.type):
         message = f'"{rule.function.value}" does not take "{body.type}"'
-        hint = _OF_DECIMALS if isinstance(strip(body.type), Decimal) else ""
+        hint = _OF_DECIMALS.get(rule.function, "") if isinstance(strip(body.type), Decimal) else ""
         raise over.scope.report(Code.BAD_AGGREGATE, message, written.span, detail=rule.takes, hint=hint)
     if rule.function is AggregateFunction.SUM and isinstance(strip(body.type), Int32):
         body = convert(body, nullable_like(result, body.type)) or body
     return Aggregate(name, rule.function, Lambda(argument.parameters, body), result)
 
 
+def _rounded_mean(name: str, argument: Lambda, written: ast.Expr, over: Aggregated, scale: int) -> Aggregate:
+    """A mean of decimals, or of whole numbers, with so many digits behind the point."""
+    of = as_decimal(strip(argument.body.type))
+    body = None if of is None else convert(argument.body, nullable_like(of, argument.body.type))
+    result = None if of is None else mean_of_decimals(of, scale)
+    if body is None or result is None:
+        message = f'"mean" with a scale does not take "{argument.body.type}"'
+        hint = "mean(x) is the mean of floats." if isinstance(strip(argument.body.type), Float) else ""
+        if of is not None:
+            message = f'"mean" of "{argument.body.type}" cannot have {scale} digits behind the point'
+            hint = "mean(to_decimal(x, 18, 2), scale = 4) is of fewer digits, of which the sum has ten more."
+        detail = "It takes decimals and whole numbers."
+        raise over.scope.report(Code.BAD_AGGREGATE, message, written.span, detail=detail, hint=hint)
+    return Aggregate(name, AggregateFunction.MEAN, Lambda(argument.parameters, body), nullable_like(result, body.type))
+
+
 def _with_option(found: Aggregate, rule: Rule, given: Given, over: Aggregated, span: Span | None) -> Aggregate:
     match rule.option:
-        case "":
+        case "" | "scale":
             return found
         case "count":
             return replace(found, limit=sound(given.integer("count", least=1)))

@@ -16,7 +16,7 @@ from ghcm.lowering import foreign_idioms
 from ghcm.lowering.context import Context, Scope
 from ghcm.lowering.expressions.constants import check_arithmetic, check_read, check_written, how_written
 from ghcm.lowering.expressions.conversion import alike_or_report, convert
-from ghcm.lowering.expressions.decimals import beside_decimals, decimal_advice, round_half_up, to_decimal
+from ghcm.lowering.expressions.decimals import beside_decimals, decimal_advice, quotient, round_half_up, to_decimal
 from ghcm.lowering.expressions.enums import beside_enums, to_enum
 from ghcm.lowering.expressions.functions import call_defined
 from ghcm.lowering.expressions.records import json_to
@@ -46,7 +46,13 @@ _LENGTHS = (
     "d * n takes a whole number; to_duration(to_seconds(d) / n) is a part of a duration, and "
     "to_duration(to_seconds(d) * 1.5) is as much and a half."
 )
-_TYPED = {"to_enum": to_enum, "json_to": json_to, "to_decimal": to_decimal, "round_half_up": round_half_up}
+_TYPED = {
+    "to_enum": to_enum,
+    "json_to": json_to,
+    "to_decimal": to_decimal,
+    "round_half_up": round_half_up,
+    "quotient": quotient,
+}
 """Functions whose further arguments say a type."""
 _PATTERNS = tuple(function.name for function in FAMILIES["patterns"])
 
@@ -67,6 +73,8 @@ def apply(written: ast.Apply, scope: Scope) -> Expr:
         return call_defined(sound(context.functions[name]), operands, given, written, context)
     function = _named(name, span, context, as_method=bool(receiver), count=len(written.arguments))
     for operand in written.arguments:
+        if operand.name == "scale" and function in _TYPED:
+            continue
         if operand.name is not None or isinstance(operand.value, ast.Lambda):
             reason = "takes no named arguments" if operand.name is not None else "takes no function as an argument"
             raise scope.report(Code.BAD_OPERANDS, f'"{name}" {reason}', operand.span or operand.value.span)

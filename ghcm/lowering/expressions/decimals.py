@@ -1,35 +1,37 @@
-"""Decimals in expressions: `to_decimal(x, 10, 2)`, `round_half_up(x, 2)`, constants, and why functions do not take
-them.
+"""Decimals in expressions: `to_decimal(x, 10, 2)`, `round_half_up(x, 2)`, `div(a, b, scale = 2)`, constants, and why
+functions do not take them.
 
 The precision of a decimal is part of its type, so that a call carries the type that it makes as an empty list of it. As
 in SQL `9.99` is a float, but beside a decimal it is the number that was written.
 """
 
+from collections.abc import Callable
 from decimal import Decimal as Number
 
 from ghcm.codes import Code
 from ghcm.errors import Reported, attempt
 from ghcm.expr import Call, Expr, Literal, MakeList, complete
-from ghcm.functions.arithmetic import rounded
+from ghcm.functions.arithmetic import MAX_QUOTIENT, quotient_of, rounded
 from ghcm.language import ast
 from ghcm.lowering.context import Scope
 from ghcm.source import Span
-from ghcm.types import Decimal, Float, Int, Int32, List, String, Type, nullable_like, strip
+from ghcm.types import Decimal, Float, Int, Int32, List, String, Type, as_nullable, is_nullable, nullable_like, strip
 from ghcm.unification import MAX_PRECISION, MAX_SUMMED_PRECISION, as_decimal, unify
 from ghcm.values import from_json
-from ghcm.values.decimals import at_scale
+from ghcm.values.decimals import EXACT, at_scale
 
 _HOW = {
     "to_decimal": "It is written to_decimal(x, 10, 2): ten digits, two of them behind the point.",
     "round_half_up": "It is written round_half_up(x, 2): two digits behind the point.",
+    "div": "It is written div(a, b, scale = 2): two digits behind the point.",
 }
 _OF_FLOAT = (
     "A float is seldom the decimal that it was written as: read the field as a decimal, or say what is meant: "
     "to_decimal(to_string(x), 10, 2)."
 )
 _NO_QUOTIENT = (
-    "Engines divide decimals to different scales, so that none is right: divide floats, to_float(x), or count in ints "
-    "of the smallest unit (cents)."
+    "A quotient of decimals has as many digits as it is told: div(a, b, scale = 4) rounds to four behind the point, a "
+    "half away from zero; to_float(a) / to_float(b) is a float."
 )
 _BESIDE_FLOAT = (
     "A float beside a decimal would make the result inexact: say which is meant, to_float(x) or "
@@ -79,6 +81,36 @@ def round_half_up(operands: tuple[ast.Argument, ...], span: Span | None, scope: 
     return of if scale >= kind.scale else typed_call("round_half_up", of, rounded(kind, scale))
 
 
+def quotient(operands: tuple[ast.Argument, ...], span: Span | None, scope: Scope) -> Expr:
+    """`div(a, b, scale = 2)`."""
+    of, (scale,) = _value_and_digits("div", operands[:1] + operands[2:], 1, span, scope)
+    both = [_as_decimal(each) for each in (of, scope.typed(operands[1].value))]
+    kinds = [strip(each.type) for each in both]
+    for each, kind in zip(operands, kinds, strict=False):
+        if not isinstance(kind, Decimal):
+            message = f'"div" does not take "{kind}"'
+            hint = "It divides decimals and whole numbers; a / b divides floats."
+            raise scope.report(Code.BAD_OPERANDS, message, each.value.span, hint=hint)
+    left, right = (kind for kind in kinds if isinstance(kind, Decimal))
+    to = quotient_of(left, right, scale)
+    if to is None:
+        message = f'"div" of "{left}" and "{right}" cannot have {scale} digits behind the point'
+        detail = f"The quotient would have more than {MAX_QUOTIENT} digits, or what is divided five more than these."
+        hint = "to_decimal(x, digits, scale) makes a decimal of fewer."
+        raise scope.report(Code.BAD_OPERANDS, message, span, detail=detail, hint=hint)
+    result = as_nullable(to) if any(is_nullable(each.type) for each in both) else to
+    return Call("quotient", (*both, Literal([], List(to))), result)
+
+
+def _as_decimal(expr: Expr) -> Expr:
+    """A whole number as a decimal, and a constant as it was written; anything else as it is."""
+    if isinstance(expr, Literal):
+        return written_decimal(expr) or expr
+    if isinstance(strip(expr.type), Int32):
+        expr = Call("widen", (expr,), nullable_like(Int(), expr.type))
+    return typed_call("to_decimal", expr, Decimal(19, 0)) if isinstance(strip(expr.type), Int) else expr
+
+
 def typed_call(function: str, of: Expr, to: Decimal) -> Expr:
     """The call of a function that makes a decimal of that type."""
     return Call(function, (of, Literal([], List(to))), nullable_like(to, of.type))
@@ -88,7 +120,8 @@ def _value_and_digits(
     name: str, operands: tuple[ast.Argument, ...], count: int, span: Span | None, scope: Scope
 ) -> tuple[Expr, list[int]]:
     of = attempt(scope.typed, operands[0].value) if operands else None
-    if len(operands) != count + 1 or any(each.name is not None for each in operands):
+    named = [each for each in operands if each.name not in (None, "scale" if each is operands[-1] else None)]
+    if len(operands) != count + 1 or named:
         raise scope.report(Code.BAD_OPERANDS, f'"{name}" takes a value and its digits', span, hint=_HOW[name])
     found: list[int] = []
     for each in operands[1:]:
@@ -191,4 +224,27 @@ def _in_list(several: Expr, one: Expr) -> tuple[Expr, ...]:
 
 
 def _beside(expr: Expr) -> Expr:
-    return (written_decimal(expr) or expr) if isinstance(expr, Literal) else expr
+    constant = _number(expr)
+    return expr if constant is None else written_decimal(constant) or expr
+
+
+_OF_CONSTANTS: dict[str, Callable[..., Number]] = {
+    "add": EXACT.add,
+    "sub": EXACT.subtract,
+    "mul": EXACT.multiply,
+    "neg": EXACT.minus,
+}
+
+
+def _number(expr: Expr) -> Literal | None:
+    """A constant number, or the sum, difference or product of some as they were written: `1 + 0.19`."""
+    if isinstance(expr, Literal):
+        return expr
+    if not isinstance(expr, Call) or expr.function not in _OF_CONSTANTS or not isinstance(expr.type, Int | Float):
+        return None
+    parts = [None if (each := _number(part)) is None else written_decimal(each) for part in expr.arguments]
+    known = [each.value for each in parts if each is not None]
+    if len(known) < len(parts):
+        return None
+    found = float(_OF_CONSTANTS[expr.function](*known))
+    return Literal(found, Float())

@@ -15,16 +15,19 @@ from ghcm.lowering.drafts import RULES, Bound, Flow, Step, rule, unordered
 from ghcm.lowering.expressions.aggregates import Aggregated, aggregate_of
 from ghcm.lowering.expressions.conversion import convert
 from ghcm.lowering.operators.orders import order_of
-from ghcm.reducers import Aggregate, Builtin, Custom, Fields, Reducer, prove
+from ghcm.reducers import Aggregate, Builtin, Custom, Fields, Reducer, prove, summed
 from ghcm.spg.graph import Global, Hash
 from ghcm.spg.ops import AggregateByKey, Changes, Count, Distinct, GroupByKey, ReduceByKey, Sort, Top
-from ghcm.types import WINDOW, Collection, Field, Int, List, Shape, Struct, Type, is_nullable
+from ghcm.types import WINDOW, Collection, Decimal, Field, Int, List, Shape, Struct, Type, is_nullable
+from ghcm.unification import accepts
 
 
 @rule(RULES, "reduce_by_key")
 def reduce_by_key(step: Step, flow: Flow) -> Bound:
     """One value per key."""
     value = flow.collection.pair[1]
+    if (sums := _wider_sums(step, value)) is not None:
+        return _grouped(step, flow, sums, sums.aggregates[0].type if sums.scalar else totals(sums.aggregates))
     endless = not flow.collection.bounded and not flow.collection.windowed
     return _grouped(step, flow, ReduceByKey(reducer_of(step, value, endless=endless)), value)
 
@@ -133,6 +136,25 @@ def reducer_of(step: Step, value: Type, *, endless: bool) -> Reducer:
         hint = _BOTH if claims else _CLAIM
         raise step.report(Code.BAD_REDUCER, message, step.given.span("function"), detail=detail, hint=hint)
     return Custom(function, claimed, None if claimed else order)
+
+
+def _wider_sums(step: Step, value: Type) -> AggregateByKey | None:
+    """The aggregates that a reducer is which adds decimals, whose sums have more digits than they; None of others."""
+    written = step.given.expr("function")
+    if not isinstance(written, ast.Lambda) or step.given.expr("order") is not None or not _has_decimals(value):
+        return None
+    found = attempt(step.function, "function", value, value)
+    if found is None:
+        raise Reported
+    if is_nullable(value) or accepts(value, found.body.type):
+        return None
+    parts = summed(found)
+    return None if parts is None else AggregateByKey(parts, scalar=not isinstance(value, Struct))
+
+
+def _has_decimals(value: Type) -> bool:
+    parts = [each.type for each in value.fields] if isinstance(value, Struct) else [value]
+    return any(isinstance(each, Decimal) for each in parts)
 
 
 def _function(step: Step, value: Type) -> Lambda:

@@ -15,7 +15,7 @@ from typing import assert_never, cast
 
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
 from ghcm.spg.reference.functions import checked
-from ghcm.spg.reference.functions.meaning import sum_at_scale
+from ghcm.spg.reference.functions.meaning import rounded_half_up, sum_at_scale
 from ghcm.spg.reference.order import order_key
 from ghcm.spg.reference.state import Record, Run
 from ghcm.types import Bytes, Decimal, Enumeration, Float, String, Type, strip
@@ -188,6 +188,8 @@ def _sum(run: Run, type_: Type, values: list[object], result: Type | None = None
 def _mean(run: Run, result: Type, type_: Type, values: list[object]) -> object:
     if isinstance(strip(type_), Float):
         return _exact(run, cast("list[float]", values), len(values))
+    if isinstance(to := strip(result), Decimal):
+        return rounded_half_up(sum(map(Fraction, cast("list[int]", values)), Fraction(0)) / len(values), to.scale)
     exact = Fraction(sum(cast("list[int]", values)), len(values))
     return float(exact) if isinstance(strip(result), Float) else round(exact)
 

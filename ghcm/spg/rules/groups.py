@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import assert_never
 
-from ghcm.aggregates import AGGREGATES, fraction_problem, result_of
+from ghcm.aggregates import AGGREGATES, fraction_problem, mean_of_decimals, result_of
 from ghcm.expr import Get, Lambda
 from ghcm.functions import comparable
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
@@ -15,7 +15,23 @@ from ghcm.spg import ops
 from ghcm.spg.graph import entry_of, leading_to
 from ghcm.spg.joining import is_lookup, joined_collection, joined_element, joined_pair, shares_window
 from ghcm.spg.rules.checks import Around, collection_problems, expr_problems, flowing, keyed, part, with_value
-from ghcm.types import WINDOW, Bool, Collection, Duration, Field, Float, Int, Int32, List, Shape, Struct, Type, strip
+from ghcm.types import (
+    WINDOW,
+    Bool,
+    Collection,
+    Decimal,
+    Duration,
+    Field,
+    Float,
+    Int,
+    Int32,
+    List,
+    Shape,
+    Struct,
+    Type,
+    nullable_like,
+    strip,
+)
 from ghcm.unification import accepts
 
 _F = AggregateFunction
@@ -97,6 +113,9 @@ def aggregate_problems(around: Around, what: Aggregate, value: Type) -> Iterator
     yield from around.of(what.argument, value)
     type_ = what.argument.body.type
     wanted = result_of(what.function, type_, several=what.limit is not None)
+    if what.function is _F.MEAN and isinstance(to := strip(what.type), Decimal):
+        mean = mean_of_decimals(strip(type_), to.scale)
+        wanted = None if mean is None else nullable_like(mean, type_)
     if (
         wanted is None
         or not accepts(what.type, wanted)

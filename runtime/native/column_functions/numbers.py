@@ -86,6 +86,18 @@ def round_half_up(value: pl.Expr, from_scale: int, precision: int, scale: int) -
     return decimal(signed(size, whole), precision, scale)
 
 
+def quotient(left: pl.Expr, right: pl.Expr, shift: int, precision: int, scale: int) -> pl.Expr:
+    """Of decimals the quotient with so many digits behind the point, a half away from zero; units of the left one are
+    shifted by so many digits.
+    """
+    above, below = units(left), units(right)
+    size, parts = scaled(above.abs(), max(shift, 0)), scaled(below.abs(), max(-shift, 0))
+    whole = size // parts
+    up = (size - whole * parts) * pl.lit(2, pl.Int128) >= parts
+    rounded = whole + up.cast(pl.Int128)
+    return decimal(pl.when((above < 0) != (below < 0)).then(negative(rounded)).otherwise(rounded), precision, scale)
+
+
 def least(left: pl.Expr, right: pl.Expr) -> pl.Expr:
     """The smaller; null if either is null; the left one of equals."""
     return pl.when(left.is_not_null() & right.is_not_null()).then(pl.when(right < left).then(right).otherwise(left))

@@ -82,6 +82,16 @@ def round_half_up(value: Decimal, scale: int) -> Decimal:
     return EXACT.plus(value.quantize(UNITS[scale], context=_HALF_UP))
 
 
+def quotient(left: Decimal, right: Decimal, scale: int) -> Decimal:
+    """The quotient with so many digits behind the point, a half away from zero."""
+    if right == 0:
+        raise RecordFailure(Failure.ZERO_DIVISOR, f"{left} is divided by {right}")
+    (above, over), (below, under) = left.as_integer_ratio(), right.as_integer_ratio()
+    size, parts = abs(above) * under * 10**scale, abs(below) * over
+    rounded = (2 * size + parts) // (2 * parts)
+    return Decimal(rounded if (above < 0) == (below < 0) else -rounded).scaleb(-scale, EXACT)
+
+
 def ensure(condition: bool, message: str) -> bool:
     """True, or a failure with the message."""
     if not condition:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal as Number
 
+from ghcm.functions.arithmetic import quotient_of
 from ghcm.signatures import DURATION, FLOAT, INT, STRING, TIMESTAMP
 from ghcm.spg.rules.checks import is_value
 from ghcm.types import Decimal, List, Nullable, tuple_of
@@ -37,7 +38,18 @@ ROUNDED = tuple(
     (Decimal(*of), Decimal(*to))
     for of, to in (((10, 2), (9, 0)), ((10, 4), (9, 2)), ((38, 38), (38, 37)), ((38, 12), (27, 0)), ((3, 3), (2, 1)))
 )
-DIGITS = {type_: hard(type_) for type_ in (*(each for pair in PAIRS for each in pair), *(of for of, _ in ROUNDED))}
+QUOTIENTS = tuple(
+    (Decimal(*one), Decimal(*two), scale)
+    for one, two, scale in (
+        ((10, 2), (10, 2), 4), ((10, 2), (19, 0), 0), ((27, 9), (3, 3), 2), ((6, 4), (5, 0), 12), ((12, 6), (30, 2), 1),
+    )
+)  # fmt: skip
+_ALL = (
+    *(each for pair in PAIRS for each in pair),
+    *(of for of, _ in ROUNDED),
+    *(of for *two, _ in QUOTIENTS for of in two),
+)
+DIGITS = {type_: hard(type_) for type_ in _ALL}
 
 CASES: tuple[Case, ...] = (
     *(case(name, type_, type_) for name in ("add", "sub", "mul", "floordiv", "mod") for type_ in (INT, FLOAT)),
@@ -50,5 +62,9 @@ CASES: tuple[Case, ...] = (
     *(case(name, FLOAT) for name in ("floor", "ceil", "round", "sqrt")), case("round", FLOAT, values=((0.5, 1.5, -0.5, -2.5, 0.49999999999999994, 4503599627370497.5, None),)),
     *(case(name, type_) for name in ("neg", "abs") for type_ in (INT, FLOAT, DURATION, *DECIMALS)),
     *(case(name, one, two, values=(DIGITS[one], DIGITS[two])) for name in ("add", "sub", "mul") for one, two in PAIRS),
+    *(
+        case("quotient", one, two, List(to), constants=([],), values=(DIGITS[one], DIGITS[two]))
+        for one, two, scale in QUOTIENTS if (to := quotient_of(one, two, scale)) is not None
+    ),
     *(case("round_half_up", of, List(to), constants=([],), values=(DIGITS[of],)) for of, to in ROUNDED),
 )  # fmt: skip

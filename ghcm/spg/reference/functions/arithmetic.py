@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from ghcm.functions import Failure
-from ghcm.spg.reference.functions.meaning import Meaning, Types, checked, fail, number_of, units_of
+from ghcm.spg.reference.functions.meaning import Meaning, Types, checked, fail, number_of, rounded_half_up, units_of
 from ghcm.types import Decimal, strip
 
 _Two: TypeAlias = Callable[[Types, Any, Any], Any]
@@ -54,9 +54,15 @@ def _of_one(compute: Callable[[Any], Any]) -> Callable[[Types, Any], Any]:
 def _round_half_up(types: Types, value: Any, shown: Any) -> Any:
     of, to = types.first, strip(types.result)
     assert isinstance(of, Decimal) and isinstance(to, Decimal)
-    exact = Fraction(value) * 10**to.scale
-    size = math.floor(abs(exact) + Fraction(1, 2))
-    return number_of(-size if exact < 0 else size, to.scale)
+    return rounded_half_up(Fraction(value), to.scale)
+
+
+def _quotient(types: Types, left: Any, right: Any, shown: Any) -> Any:
+    to = strip(types.result)
+    assert isinstance(to, Decimal)
+    if right == 0:
+        fail(Failure.ZERO_DIVISOR, f"{left} is divided by {right}")
+    return rounded_half_up(Fraction(left) / Fraction(right), to.scale)
 
 
 def _divisor(compute: Callable[[Any, Any], Any]) -> _Two:
@@ -87,6 +93,7 @@ MEANINGS: dict[str, Meaning] = {
     "neg": _of_one(lambda a: -a),
     "abs": _of_one(abs),
     "round_half_up": _round_half_up,
+    "quotient": _quotient,
     "floor": _whole(math.floor),
     "ceil": _whole(math.ceil),
     "round": _whole(round),

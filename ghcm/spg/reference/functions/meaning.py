@@ -1,5 +1,6 @@
 """What a meaning is: a function of canonical values, told their types; `Failed` where the record fails."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal as Number
@@ -62,6 +63,12 @@ def units_of(number: Any, scale: int) -> int:
 def number_of(units: int, scale: int) -> Number:
     """The decimal of so many smallest units of a scale."""
     return Number((int(units < 0), tuple(map(int, str(abs(units)))), -scale))
+
+
+def rounded_half_up(exact: Fraction, scale: int) -> Number:
+    """The decimal with so many digits behind the point that is nearest, of two the one away from zero."""
+    size = math.floor(abs(exact) * 10**scale + Fraction(1, 2))
+    return number_of(-size if exact < 0 else size, scale)
 
 
 def sum_at_scale(numbers: Sequence[Any], to: Decimal) -> Number:

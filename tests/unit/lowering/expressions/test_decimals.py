@@ -48,6 +48,11 @@ def program(body: str) -> Program:
         ("abs(r.cost - 100)", "decimal(11, 2)", "87.70"),
         ("round_half_up(r.cost * 1.05, 1)", "decimal(11, 1)", "12.9"),
         ("r.cost.round_half_up(2)", "decimal(10, 2)", "12.30"),
+        ("div(r.cost, 7, scale = 4)", "decimal(13, 4)", "1.7571"),
+        ("r.small.div(r.n, 2)", "decimal(22, 2)", "0.29"),
+        ("div(r.rate, r.cost, scale = 1)", "decimal(6, 1)?", None),
+        ("r.cost * (1 + 0.19)", "decimal(13, 4)", "14.6370"),
+        ("r.cost + -(2 - 0.5)", "decimal(11, 2)", "10.80"),
         ("r.rate ?? 0", "decimal(6, 4)", "0.0000"),
         ("if r.n > 3 then r.cost else 0.125", "decimal(11, 3)", "12.300"),
         ("min(r.cost, r.n)", "decimal(21, 2)", "7.00"),
@@ -69,6 +74,17 @@ def test_the_digits_of_results(body: str, type_: str, value: object) -> None:
     expected = Decimal(value) if isinstance(value, str) and "decimal" in type_ else value
     outcome = run(lowered, "b")
     assert (outcome.reply, outcome.dead) == ([(expected,)], [])
+
+
+def test_sums_of_decimals_have_more_digits_than_they() -> None:
+    reducer = "(a, b) => { sum: a.sum + b.sum, least: min(a.least, b.least) }"
+    body = f"map_to_pair(r => (r.n, {{ sum: r.cost, least: r.small }})).reduce_by_key({reducer}).reply()"
+    row = '{ cost: 99999999.99, rate: null, wide: 0.5, n: 7, small: 2, text: "" }'
+    unit = f"responsive batch b {{\n  memory([{row}, {row}]).as(Row).{body}\n}}\n"
+    lowered = lower(parse(Source("tested.istream", _HEAD + unit)))
+    assert verify(lowered) == []
+    assert str(lowered.unit("b").tasks[-1].schema) == "{key: int, value: {sum: decimal(20, 2), least: int32}}"
+    assert run(lowered, "b").reply == [(7, (Decimal("199999999.98"), 2))]
 
 
 def test_constants_are_made_when_a_program_is_checked() -> None:
