@@ -1,14 +1,11 @@
 """Files piece by piece, decompressed and decoded as their formats ask.
 
-Polars and Arrow let go of the interpreter while they parse, so that threads beside the loop decode on other cores. What
-can be decoded without what stands before it is decoded by two of them, and comes in order nevertheless.
+What can be decoded without what stands before it is decoded by two threads, and comes in order nevertheless.
 """
 
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,6 +17,7 @@ from ghcm.places import place
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.formats.chunks import Chunk, Decoder, Lines
 from ghcm.runtime.formats.decoder import open_decoder
+from ghcm.runtime.formats.in_order import InOrder
 from ghcm.runtime.formats.tables import Tables
 from ghcm.spg.connectors import Files
 from ghcm.types import Struct
@@ -31,13 +29,6 @@ _GROWS = 8
 where batches are large.
 """
 _TABLES = ("parquet", "arrow")
-_THREADS = 2
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    """The threads of all files: who reads leaves what is to be decoded to them."""
-    return ThreadPoolExecutor(_THREADS, "ghcm-decode")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +62,19 @@ def decoded(
     decoder = open_decoder(files.format, schema)
     decoder.begin(header)
     reading = _Reading(files, schema, decoder, file, partition, offset, number)
-    ahead: deque[Future[Decoded]] = deque()
+    ahead = InOrder[Decoded]()
     try:
         for data in _pieces(files, schema, base, file, offset, piece):
             step = reading.step(b"" if data is None else data, last=data is None)
             if step.alone:
-                ahead.append(_pool().submit(step.decode))
-            while ahead and (len(ahead) > _THREADS or not step.alone):
-                yield ahead.popleft().result()
-            if not step.alone:
+                yield from ahead.add(step.decode)
+            else:
+                yield from ahead.rest()
                 yield step.decode()
     except UNREADABLE:  # what was read before comes first
-        while ahead:
-            yield ahead.popleft().result()
+        yield from ahead.rest()
         raise
-    while ahead:
-        yield ahead.popleft().result()
+    yield from ahead.rest()
 
 
 def _pieces(

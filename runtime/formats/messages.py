@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import compress, repeat
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -38,7 +38,8 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class Block:
     """Messages of one partition in order, with their offsets. `place`: what dead letters call the partition. `parts`:
-    what else is asked for of each message, by its word.
+    what else is asked for of each message, by its word. `lines`: all values, none of which is missing, each with a line
+    end behind it, where whoever gives them has them so.
     """
 
     values: Sequence[bytes | None]
@@ -46,6 +47,7 @@ class Block:
     place: str
     partition: str
     parts: Mapping[str, Sequence[Any]] = field(default_factory=dict[str, Sequence[Any]])
+    lines: bytes | None = None
 
     def slice(self, start: int, stop: int) -> Block:
         """Those messages of it, without what else there is of them."""
@@ -80,18 +82,19 @@ class Messages:
         if self._name == "raw":
             made = [dead.others(columns[name]) for name in self._schema.names]
             return _batch(self._schema, made, block.partition)
-        for at, why in self._unread(block.values):
+        for at, why in self._unread(block):
             dead.add(block.offsets[at], why)
-        rest = replace(block, values=dead.others(block.values), offsets=dead.others(block.offsets))
-        batch = self._values(rest, dead)
+        batch = self._values(dead.living(), dead)
         if not columns:
             return batch
         return self._joined(batch, {name: dead.others(column) for name, column in columns.items()})
 
-    def _unread(self, values: Sequence[bytes | None]) -> Iterator[tuple[int, str]]:
+    def _unread(self, block: Block) -> Iterator[tuple[int, str]]:
         """The indices of values that nothing has to decode, since they are none, or of another schema; and why."""
-        head = b"" if self._avro is None else self._avro.head
-        if None not in values and (not head or all(map(methodcaller("startswith", head), values))):
+        values, head = block.values, b"" if self._avro is None else self._avro.head
+        if (block.lines is not None or None not in values) and (
+            not head or all(map(methodcaller("startswith", head), values))
+        ):
             return
         for index, value in enumerate(values):
             if value is None:
@@ -134,11 +137,12 @@ class Messages:
                 return _batch(self._value, self._avro.columns(values), block.partition)
             except ValueError as error:
                 raise _NotOne(str(error)) from error
-        size, data = len(values), b"\n".join(values)
-        if self._name == "json" and data.count(b"\n") >= size:
+        size, data = len(values), b"\n".join(values) if block.lines is None else block.lines
+        most = size - 1 if block.lines is None else size
+        if self._name == "json" and data.count(b"\n") > most:
             # Both are blanks between the parts of an object, and neither may stand in a text.
-            data = b"\n".join([value.replace(b"\n", b"\r") for value in values])
-        if size > 1 and data.count(b"\n") >= size:
+            data, most = b"\n".join([value.replace(b"\n", b"\r") for value in values]), size - 1
+        if size > 1 and data.count(b"\n") > most:
             raise _NotOne
         failed: list[str] = []
         chunk = Chunk(data, "", 1, block.partition, last=True)
@@ -209,6 +213,14 @@ class _Dead:
             self._offsets.add(offset)
             value = self._block.values[bisect_left(self._block.offsets, offset)]
             self._letters(BadRecord, f"{self._block.place}:{offset}: {why}", (value or b"").decode("utf-8", "replace"))
+
+    def living(self) -> Block:
+        """The other messages, without what else there is of them."""
+        block = self._block
+        if not self._offsets:
+            return block
+        others = self.others(block.values), self.others(block.offsets)
+        return Block(*others, block.place, block.partition)
 
     def others(self, column: Sequence[T]) -> Sequence[T]:
         """What of a column of the block belongs to the other messages."""

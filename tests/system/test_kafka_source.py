@@ -22,8 +22,7 @@ from confluent_kafka.cimpl import NewPartitions
 from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub import services
 from ghcm.runtime.pubsub.kafka_connection import Kafka as Settings
-from ghcm.runtime.sources import kafka_reading
-from ghcm.runtime.sources.kafka import KafkaSource
+from ghcm.runtime.sources.kafka import KafkaSource, reading
 from ghcm.spg.connectors import Format, Kafka
 from ghcm.types import Field, Int, Struct
 from tests.campaigns import times
@@ -67,7 +66,7 @@ stream u {{
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kafka_reading, "_LOOK_S", 0.1)
+    monkeypatch.setattr(reading, "_LOOK_S", 0.1)
 
 
 # --- where reading begins and goes on --------------------------------------------------------------------------------

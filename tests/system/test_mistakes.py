@@ -17,7 +17,7 @@ from confluent_kafka import TopicPartition
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon import control
 from ghcm.runtime.pubsub.kafka_connection import Kafka
-from ghcm.runtime.sources import kafka_reading
+from ghcm.runtime.sources.kafka import reading
 from tests.conftest import Golden
 from tests.delta_logs import forget
 from tests.kafka_server import kafka, new_topic, send
@@ -64,7 +64,7 @@ def mistake(make: Callable[[Try], str]) -> Callable[[Try], str]:
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kafka_reading, "_MADE_S", 0.2)
+    monkeypatch.setattr(reading, "_MADE_S", 0.2)
     monkeypatch.setattr(control, "_PREDECESSOR_S", 0.1)
 
 

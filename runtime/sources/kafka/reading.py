@@ -7,34 +7,38 @@ from __future__ import annotations
 import logging
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
+from math import inf
 from operator import itemgetter
 from threading import Event
 from time import monotonic
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from ghcm.errors import GhcmError
-from ghcm.functions import Failure
-from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.formats.messages import Block, Messages
 from ghcm.runtime.pubsub.kafka_connection import Kafka as Settings
 from ghcm.runtime.pubsub.kafka_data import UNKNOWN, client_options, explained, passes
+from ghcm.runtime.sources.kafka.backlog import Backlog
+from ghcm.runtime.sources.kafka.progress import Found, Partition, Read
 from ghcm.spg.connectors import Kafka
 from ghcm.topics import OLD, PASSED_OVER, gone, gone_from, matched, started, unmatched
 
 _log = logging.getLogger(__name__)
 
-_Letter: TypeAlias = tuple[Failure, str, str]
-Partition: TypeAlias = tuple[str, int]
-"""The topic, and the number of its partition."""
-
 _MOST, _AT_ONCE = 4_000, 1000
 """Messages that are decoded at once, and that the client is asked for at once: so few are still in the caches of the
 processor when they are taken apart. 10,000 of 226 bytes of JSON take a fifth longer each.
+"""
+_FAR = 100_000
+"""Messages in front of the newest ones from which on it is faster not to go by this client."""
+_BY_BATCHES_S, _AGAIN_S = 5.0, 60.0
+"""How long it is gone by batches at once, so that partitions that are new are found; and how long it is not tried again
+where that has brought nothing.
 """
 _WAIT_S, _ANSWER_S = 0.25, 5.0
 _LOOK_S = 5.0
@@ -53,27 +57,6 @@ _PARTS: Mapping[str, Callable[[list[Message]], Iterable[object]]] = {
 """What the client says of the parts of messages that fields may hold."""
 
 _LOST = (KafkaError._AUTO_OFFSET_RESET, KafkaError._LOG_TRUNCATION, KafkaError.OFFSET_OUT_OF_RANGE)
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Partitions that are read from now on: from which offset, and where they end if they do; and those that are
-    `gone`.
-    """
-
-    offsets: Mapping[Partition, int]
-    ends: Mapping[Partition, int]
-    gone: frozenset[Partition] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """What came of a partition, and the offset behind it."""
-
-    partition: Partition
-    offset: int
-    batch: Batch | None = None
-    letters: tuple[_Letter, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +83,12 @@ class _Taken:
 
 @dataclass(eq=False)
 class Reading:
-    """The thread's part: a client, and how far each partition was read. `name` is that of a partition in the engine;
-    `put` waits for room.
+    """The thread's part: a client, and how far each partition was read. `make` gives what decodes messages, for one
+    thread; `name` is that of a partition in the engine; `put` waits for room.
     """
 
     connector: Kafka
-    messages: Messages
+    make: Callable[[], Messages]
     name: Callable[[Partition], str]
     settings: Settings
     patience: float
@@ -117,6 +100,11 @@ class Reading:
     _heard: KafkaError | None = None
     _away: bool = False
     _gone: float | None = None
+    _tried: float | None = None
+
+    def __post_init__(self) -> None:
+        self._messages = self.make()
+        self._backlog = Backlog(self.connector, self.make, self.name, self.settings, self.closed)
 
     def run(self, offsets: dict[Partition, int], ends: dict[Partition, int]) -> None:
         """Read on behind these offsets until everything has ended or the source is closed. GhcmError where that cannot
@@ -146,7 +134,8 @@ class Reading:
         self._begin()
         looked = monotonic()
         while not self.closed.is_set() and any(map(self._goes_on, self._next)):
-            self._take()
+            if self._take() >= _MOST and self._is_far():
+                self._catch_up()
             if not self.connector.ends and monotonic() - looked > _LOOK_S:
                 self._look()
                 looked = monotonic()
@@ -254,14 +243,37 @@ class Reading:
 
     # --- messages ----------------------------------------------------------------------------------------------------
 
-    def _take(self) -> None:
-        """Hand on what has come; if nothing has, wait a little."""
+    def _is_far(self) -> bool:
+        """Whether much is left to be read, as brokers have said with the last messages."""
+        if not self._backlog.able or (self._tried is not None and monotonic() - self._tried < _AGAIN_S):
+            return False
+        open_ = filter(self._goes_on, self._next)
+        newest = {each: self._consumer.get_watermark_offsets(self._at(each), cached=True)[1] for each in open_}
+        ends = {each: min(high, self._ends.get(each, high)) for each, high in newest.items()}
+        return sum(max(0, end - self._next[each]) for each, end in ends.items()) > _FAR
+
+    def _catch_up(self) -> None:
+        """Read what has been there for long without the client, which then goes on behind it."""
+        self._consumer.unassign()
+        offsets = {each: offset for each, offset in self._next.items() if self._goes_on(each)}
+        self._tried = monotonic()
+        with closing(self._backlog.read(offsets, self._ends, inf if self.connector.ends else _BY_BATCHES_S)) as found:
+            for read in found:
+                self._tried = None
+                self._next[read.partition] = read.offset
+                if not self.put(read):
+                    return
+        self._assign()
+
+    def _take(self) -> int:
+        """Hand on what has come, and say how much; if nothing has, wait a little."""
         first = self._consumer.poll(_WAIT_S)
         self._check()
         if first is None:
-            return
-        taken, told = dict[Partition, _Taken](), list[Message]()
+            return 0
+        taken, told, count = dict[Partition, _Taken](), list[Message](), 0
         for messages in self._come(first):
+            count += len(messages)
             if any(map(Message.error, messages)):
                 told += [each for each in messages if each.error() is not None]
             good = [each for each in messages if each.error() is None] if told else messages
@@ -278,6 +290,7 @@ class Reading:
         for message in told:
             place = cast("Partition", (message.topic(), message.partition()))
             self._told(place, cast("int", message.offset()), message.error())
+        return count
 
     def _come(self, first: Message) -> Iterator[list[Message]]:
         """What has come, some at a time."""
@@ -289,23 +302,15 @@ class Reading:
 
     def _give(self, partition: Partition, taken: _Taken) -> None:
         behind, end = taken.offsets[-1] + 1, self._ends.get(partition)
-        failed: list[_Letter] = []
-
-        def note(reason: Failure, detail: str, text: str) -> None:
-            failed.append((reason, detail, text))
-
         topic, number = partition
         block = taken.block(f"{topic}/{number}", self.name(partition), end)
-        batch = self.messages.decode(block, note)
-        self._reached(partition, behind if end is None else min(behind, end), batch, tuple(failed))
+        self._reached(Read.of(partition, behind if end is None else min(behind, end), self._messages, block))
 
-    def _reached(
-        self, partition: Partition, offset: int, batch: Batch | None = None, letters: tuple[_Letter, ...] = ()
-    ) -> None:
-        self._next[partition] = offset
-        self.put(Read(partition, offset, batch, letters))
-        if not self._goes_on(partition):
-            self._consumer.pause([self._at(partition)])
+    def _reached(self, read: Read) -> None:
+        self._next[read.partition] = read.offset
+        self.put(read)
+        if not self._goes_on(read.partition):
+            self._consumer.pause([self._at(read.partition)])
 
     def _told(self, partition: Partition, offset: int, error: KafkaError | None) -> None:
         """The client says this of a partition in place of a message."""
@@ -313,7 +318,7 @@ class Reading:
             return
         if error.code() == KafkaError._PARTITION_EOF:  # what is left before the end are marks of transactions
             if offset >= self._ends.get(partition, offset + 1):
-                self._reached(partition, self._ends[partition])
+                self._reached(Read(partition, self._ends[partition]))
         elif error.code() in _LOST:
             self._lost(partition)
         elif not passes(error):
@@ -332,7 +337,7 @@ class Reading:
         if partition in self._ends:
             self._ends[partition] = max(low, min(high, self._ends[partition]))
             self.put(Found({}, {partition: self._ends[partition]}))
-        self._reached(partition, low)
+        self._reached(Read(partition, low))
         self._assign()
 
     def _without(self, partitions: set[Partition]) -> None:

@@ -14,7 +14,8 @@ from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.formats.chunks import Letters
 from ghcm.runtime.formats.messages import Messages
 from ghcm.runtime.pubsub.kafka_connection import Kafka as Settings
-from ghcm.runtime.sources.kafka_reading import Found, Partition, Read, Reading
+from ghcm.runtime.sources.kafka.progress import Found, Partition, Read
+from ghcm.runtime.sources.kafka.reading import Reading
 from ghcm.runtime.sources.source import Mailbox
 from ghcm.spg.connectors import Kafka
 from ghcm.types import Struct
@@ -38,8 +39,8 @@ class KafkaSource:
         self._open = frozenset({partition})  # until the brokers have said which there are
         self._closed = Event()
         self._mailbox = Mailbox[Found | Read](_PREFETCHED)
-        messages = Messages(connector, schema)
-        self._reading = Reading(connector, messages, self._name, settings, patience, self._mailbox.put, self._closed)
+        make = partial(Messages, connector, schema)
+        self._reading = Reading(connector, make, self._name, settings, patience, self._mailbox.put, self._closed)
 
     def open(self, position: object, wake: Callable[[], None]) -> None:
         """Begin as the connector says, or go on where the position says."""

@@ -1,0 +1,40 @@
+"""Decoding on threads beside the loop, whose results come in the order in which the work was given.
+
+Polars and Arrow let go of the interpreter while they work, so that two threads decode on two cores.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+from typing import Generic, TypeVar
+
+_THREADS = 2
+
+T = TypeVar("T")
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """The threads of all sources: who reads leaves what is to be decoded to them."""
+    return ThreadPoolExecutor(_THREADS, "ghcm-decode")
+
+
+class InOrder(Generic[T]):
+    """Work of one reader that these threads do."""
+
+    def __init__(self) -> None:
+        self._ahead: deque[Future[T]] = deque()
+
+    def add(self, work: Callable[[], T]) -> Iterator[T]:
+        """Have this done; the results that the reader has to wait for now, so that few are held at a time. Each raises
+        what its work has raised.
+        """
+        self._ahead.append(_pool().submit(work))
+        while len(self._ahead) > _THREADS:
+            yield self._ahead.popleft().result()
+
+    def rest(self) -> Iterator[T]:
+        """All other results."""
+        while self._ahead:
+            yield self._ahead.popleft().result()
