@@ -65,7 +65,12 @@ def _document(inferred: Inferred, file: str, text: str) -> dict[str, Data]:
     from ghcm.schemas.records import records_in
 
     def fields(record: Struct) -> list[Data]:
-        return [{"name": each.name, "type": str(each.type), "from": each.path or each.name} for each in record.fields]
+        units = inferred.units if record == inferred.record else dict[str, str]()
+        return [
+            {"name": each.name, "type": str(each.type), "from": each.path or each.name}
+            | ({"unit": units[each.name]} if each.name in units else {})
+            for each in record.fields
+        ]
 
     return {
         "file": file,

@@ -3,7 +3,7 @@
 import csv
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn, cast
@@ -11,11 +11,11 @@ from typing import NoReturn, cast
 from ghcm.errors import GhcmError
 from ghcm.formats.files import BYTE_ORDER_MARK, UNREADABLE, nothing_to_read, open_file, unreadable
 from ghcm.inference.sample import Decoded, Sample, TableSample, table_columns, take
-from ghcm.inference.types import cell_type, json_struct, zeek_columns
+from ghcm.inference.types import cell_type, is_clock, json_struct, unit_of, zeek_columns
 from ghcm.runtime.data.columns import Row
 from ghcm.schemas.records import distinct, field_name, named, record_name
 from ghcm.spg.connectors import Format
-from ghcm.types import Bytes, Field, List, Map, Nullable, String, Struct, Type, as_nullable, strip
+from ghcm.types import Bytes, Field, Int, List, Map, Nullable, String, Struct, Type, as_nullable, strip
 from ghcm.values import Json
 
 FORMATS = ("json", "csv", "tsv", "zeek", "eve", "text", "parquet", "arrow")
@@ -26,7 +26,8 @@ _FIELD = re.compile(r'field "([^"]+)":')
 class Inferred:
     """The record of a file. `rows` records were looked at and are decoded by it (`whole`: there are no more),
     `dead` says why others are not; `left_out` are the fields that have no type; `separator` stands between the cells of
-    CSV."""
+    CSV; `units` say what the numbers of fields count that are timestamps.
+    """
 
     record: Struct
     format: str
@@ -35,6 +36,7 @@ class Inferred:
     whole: bool
     dead: tuple[str, ...]
     left_out: tuple[str, ...]
+    units: Mapping[str, str]
 
 
 def infer(path: Path, format_: str | None = None, name: str | None = None, rows: int = 1000) -> Inferred:
@@ -51,7 +53,20 @@ def infer(path: Path, format_: str | None = None, name: str | None = None, rows:
     if not struct.fields:
         raise _no_record(path, known, decoded.dead, left)
     record = named(struct, name or record_name(path.name.lstrip(".").split(".")[0]))
-    return Inferred(record, known, separator, len(decoded.rows), decoded.whole, tuple(decoded.dead), tuple(left))
+    dead, units = tuple(decoded.dead), _units(struct, decoded.rows)
+    return Inferred(record, known, separator, len(decoded.rows), decoded.whole, dead, tuple(left), units)
+
+
+def _units(struct: Struct, rows: Sequence[Row]) -> dict[str, str]:
+    """The fields of whole numbers that are moments, by their names and by how large they are."""
+    clocks = [
+        (index, field.name)
+        for index, field in enumerate(struct.fields)
+        if isinstance(strip(field.type), Int) and is_clock(field.name)
+    ]
+    numbers = {name: [row[index] for row in rows if isinstance(row[index], int)] for index, name in clocks}
+    found = {name: unit_of(cast("list[int]", each)) for name, each in numbers.items()}
+    return {name: unit for name, unit in found.items() if unit is not None}
 
 
 def _no_record(path: Path, format_: str, dead: Sequence[str], left: Sequence[str]) -> GhcmError:

@@ -21,6 +21,8 @@ _MANY = 32
 _DEEPEST = 64
 """How deep a record goes; what is below has no type."""
 _CLOCKS = ("ts", "time", "timestamp", "at")
+_FEW = 20
+"""One value of so many may be of another kind than all the others: its record does not fit, and the field stays."""
 _EARLIEST, _LATEST = 315_532_800, 4_102_444_800
 """Seconds from 1980 to 2100: a number of that size under the name of a clock is a moment."""
 
@@ -36,13 +38,22 @@ def json_struct(records: Sequence[dict[str, Json]], left: list[str], path: str =
             continue
         values = [record[key] for record in records if record.get(key) is not None]
         try:
-            type_ = json_type(values, left, f"{path}{key}", name)
+            type_ = json_type(_of_most(values), left, f"{path}{key}", name)
         except Unmapped as error:
             left.append(f'"{path}{key}": {error}')
             continue
         type_ = type_ if len(values) == len(records) else as_nullable(type_)
         fields.append(types.Field(name, type_, None if name == key else key))
     return types.Struct(tuple(fields))
+
+
+def _of_most(values: Sequence[Json]) -> Sequence[Json]:
+    """The values without the few that are of another kind than nearly all."""
+    kinds = [_kind(value).replace("number", "int") for value in values]
+    most = max(set(kinds), key=kinds.count, default="")
+    if (len(kinds) - kinds.count(most)) * _FEW > len(kinds):
+        return values
+    return [value for value, kind in zip(values, kinds, strict=True) if kind == most]
 
 
 def json_type(values: Sequence[Json], left: list[str], path: str, name: str = "") -> Type:
@@ -84,7 +95,7 @@ def cell_type(cells: Sequence[str], name: str = "", *, words: bool = True) -> Ty
     if words and takes(types.Bool()):
         return types.Bool()
     if takes(types.Float()):
-        if _is_clock(name) and all(_EARLIEST <= float(cell) < _LATEST for cell in cells):
+        if is_clock(name) and all(_EARLIEST <= float(cell) < _LATEST for cell in cells):
             return types.Timestamp()
         return types.Int() if takes(types.Int()) else types.Float()
     return _text_type(cells, takes)
@@ -98,13 +109,26 @@ def _text_type(texts: Iterable[str], takes: Callable[[Type], bool]) -> Type:
 
 def _number_type(values: Sequence[Json], name: str) -> Type:
     numbers = cast("Sequence[float]", values)
-    if _is_clock(name) and all(_EARLIEST <= number < _LATEST for number in numbers):
+    if is_clock(name) and all(_EARLIEST <= number < _LATEST for number in numbers):
         return types.Timestamp()
     return types.Int() if _reads(from_json_field(types.Int()), numbers) else types.Float()
 
 
-def _is_clock(name: str) -> bool:
-    return name.lower() in _CLOCKS or name.lower().endswith(("_at", "_ts", "_time"))
+def is_clock(name: str) -> bool:
+    """Whether numbers under that name may be moments."""
+    return name.lower() in _CLOCKS or name.lower().endswith(("_at", "_ts", "time", "_ms", "_us", "_ns", "_millis"))
+
+
+def unit_of(numbers: Sequence[int]) -> str | None:
+    """What whole numbers count if they are moments from 1980 to 2100; None where they are none, or seconds.
+
+    >>> unit_of([1754006400000, 1754006401000])
+    'ms'
+    """
+    for unit, parts in (("ms", 10**3), ("us", 10**6), ("ns", 10**9)):
+        if numbers and all(_EARLIEST * parts <= number < _LATEST * parts for number in numbers):
+            return unit
+    return None
 
 
 def _object_type(objects: Sequence[dict[str, Json]], left: list[str], path: str) -> Type:

@@ -1,6 +1,7 @@
 """An inferred record as a person reads it: declarations of the text language, or classes of the Python API."""
 
 import json
+from collections.abc import Mapping
 from typing import assert_never
 
 from ghcm import types
@@ -16,7 +17,7 @@ _MOST = 4
 
 def as_text(inferred: Inferred, file: str) -> str:
     """Records of the text language under a comment that says what they are made from."""
-    records = tuple(_declaration(each) for each in records_in(inferred.record))
+    records = tuple(_declaration(each, _units_of(each, inferred)) for each in records_in(inferred.record))
     printed = print_program(ast.Program(ast.Name("inferred"), records)).split("\n", 2)[2]
     separator = "" if inferred.separator == "," else f", separator = {json.dumps(inferred.separator)}"
     source = f"files({json.dumps(file, ensure_ascii=False)}, format = {inferred.format}{separator})"
@@ -26,7 +27,7 @@ def as_text(inferred: Inferred, file: str) -> str:
 
 def as_python(inferred: Inferred, file: str) -> str:
     """Records of the Python API, ready to be imported."""
-    classes = [_class(each) for each in records_in(inferred.record)]
+    classes = [_class(each, _units_of(each, inferred)) for each in records_in(inferred.record)]
     body = "\n\n\n".join(classes)
     separator = "" if inferred.separator == "," else f", separator={json.dumps(inferred.separator)}"
     call = f"files({json.dumps(file, ensure_ascii=False)}, format={json.dumps(inferred.format)}{separator})"
@@ -48,8 +49,24 @@ def _about(inferred: Inferred, file: str) -> list[str]:
 _ONE_LINE = dict.fromkeys((*range(32), 127, 8232, 8233), "�")
 
 
-def _declaration(record: types.Struct) -> ast.RecordDecl:
-    fields = tuple(ast.FieldDecl(ast.Name(each.name), _written(each.type), each.path) for each in record.fields)
+def _units_of(record: types.Struct, inferred: Inferred) -> Mapping[str, str]:
+    return inferred.units if record == inferred.record else {}
+
+
+def _typed(field: types.Field, units: Mapping[str, str]) -> Type:
+    return types.nullable_like(types.Timestamp(), field.type) if field.name in units else field.type
+
+
+def _declaration(record: types.Struct, units: Mapping[str, str]) -> ast.RecordDecl:
+    fields = tuple(
+        ast.FieldDecl(
+            ast.Name(each.name),
+            _written(_typed(each, units)),
+            each.path,
+            ast.Name(units[each.name]) if each.name in units else None,
+        )
+        for each in record.fields
+    )
     return ast.RecordDecl(ast.Name(record.name or ""), fields)
 
 
@@ -69,11 +86,13 @@ def _written(type_: Type) -> ast.TypeExpr:
             return ast.NamedType(str(type_))
 
 
-def _class(record: types.Struct) -> str:
+def _class(record: types.Struct, units: Mapping[str, str]) -> str:
     lines = [f"class {record.name}(Record):"]
     for field in record.fields:
-        where = "" if field.path is None else f" = at({json.dumps(field.path, ensure_ascii=False)})"
-        lines.append(f"    {field.name}: {_annotation(field.type)}{where}")
+        said = [] if field.path is None else [json.dumps(field.path, ensure_ascii=False)]
+        said += [f'unit="{units[field.name]}"'] if field.name in units else []
+        where = f" = at({', '.join(said)})" if said else ""
+        lines.append(f"    {field.name}: {_annotation(_typed(field, units))}{where}")
     return "\n".join(lines)
 
 

@@ -67,11 +67,19 @@ class EnumType(Node):
 
 @dataclass(frozen=True, slots=True)
 class FieldDecl(Node):
-    """`name: type from "path"`; `path` None where the source uses the same name."""
+    """`name: type in unit from "path"`; `path` None where the source uses the same name, `unit` what the numbers of a
+    timestamp count, None where nothing is said.
+    """
 
     name: Name
     type: TypeExpr
     path: str | None = None
+    unit: Name | None = None
+
+    @property
+    def counts(self) -> str:
+        """The unit as it stands behind the type; empty where nothing is said."""
+        return "" if self.unit is None else f" in {self.unit.text}"
 
 
 TypeExpr: TypeAlias = NamedType | NullableType | StructType | TupleType | EnumType

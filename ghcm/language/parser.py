@@ -6,7 +6,7 @@ that each piece can report its own mistake. Meaning (names, types, units) is the
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, TypeVar, cast
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from lark import Token, Tree
 from lark.exceptions import UnexpectedToken
@@ -156,8 +156,9 @@ class _Builder:
     def named_variant(self, span: Span, record: ast.Name) -> ast.VariantDecl:
         return ast.VariantDecl(record, record, span=span)
 
-    def field(self, span: Span, name: ast.Name, type_: ast.TypeExpr, path: Token | None) -> ast.FieldDecl:
-        return ast.FieldDecl(name, type_, None if path is None else self._text(path), span=span)
+    def field(self, span: Span, name: ast.Name, type_: ast.TypeExpr, *said: Any) -> ast.FieldDecl:
+        unit, path = said
+        return ast.FieldDecl(name, type_, None if path is None else self._text(path), unit, span=span)
 
     def unit(self, span: Span, header: ast.UnitDecl, *body: ast.Statement | None) -> ast.UnitDecl:
         return replace(header, body=_present(body), span=span)

@@ -28,6 +28,9 @@ _GENERIC = ("list", "map", "decimal")
 BUILT_IN = frozenset((*_PLAIN, *_GENERIC, "Line", "Window", "enum"))
 """Names of types that no declaration may take."""
 
+TIME_UNITS = ("s", "ms", "us", "ns")
+"""What the numbers of timestamps can count, since 1970."""
+
 _Known: TypeAlias = types.Struct | None
 
 
@@ -42,6 +45,22 @@ class Records:
     _enums: dict[str, types.Enumeration | None] = field(default_factory=dict[str, "types.Enumeration | None"])
     _resolved: dict[str, _Known] = field(default_factory=lambda: {"Line": LINE})
     _open: list[str] = field(default_factory=list[str])
+
+    def units(self, name: str) -> Mapping[str, str]:
+        """The timestamps of that record or union whose numbers count something else than seconds, and what."""
+        declared = self.declared.get(name)
+        fields = () if declared is None else declared.fields
+        if name in self.unions:
+            fields = tuple(
+                part for each in self.unions[name].variants for part in self.declared[each.record.text].fields
+            )
+        said = ((each.name.text, each.unit.text) for each in fields if each.unit is not None)
+        return {field: unit for field, unit in said if unit != "s"}
+
+    def counting(self, type_: Type) -> str | None:
+        """The name of a record within the type, or of itself, that has such timestamps."""
+        named = (each.name for each in parts(type_) if isinstance(each, types.Struct) and each.name is not None)
+        return next((each for each in named if self.units(each)), None)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -145,12 +164,27 @@ class Records:
             elif type_ is None:
                 complete = False
             else:
+                self._check_unit(part, type_, owner)
                 fields[name] = types.Field(name, type_, part.path)
         if not declared:
             raise self._report(Code.BAD_TYPE, f"{owner} has no fields", span)
         if not complete:
             raise Reported
         return tuple(fields.values())
+
+    def _check_unit(self, part: ast.FieldDecl, type_: Type, owner: str) -> None:
+        unit = part.unit
+        if unit is None:
+            return
+        if not isinstance(types.strip(type_), types.Timestamp):
+            message = f'only a timestamp counts in "{unit.text}", and this is "{type_}"'
+            self._report(Code.BAD_TYPE, message, unit.span)
+        elif unit.text not in TIME_UNITS:
+            hint = f"There are {', '.join(TIME_UNITS)}."
+            self._report(Code.BAD_TYPE, f'a timestamp does not count in "{unit.text}"', unit.span, hint=hint)
+        elif owner == "the record":
+            hint = "record Name { ... } gives it one."
+            self._report(Code.BAD_TYPE, "a record without a name says no unit", unit.span, hint=hint)
 
     def _enum(self, values: tuple[ast.Name, ...], name: str | None, span: Span | None) -> types.Enumeration:
         owner = f'enum "{name}"' if name else "the enum"

@@ -22,12 +22,21 @@ ROWS = (
         gives="Stream<R>",
         meaning="decodes raw records; what does not fit is a dead letter",
         failures=(Failure.BAD_RECORD,),
-    ).example(
+    )
+    .example(
         'files("visits.jsonl", format = json).as(Visit)',
         '{"page": "/", "country": "AT"}',
         'dead letter (bad_record): {"geo":{}}',
         declares='record Visit { page: string, country: string? from "geo.country" }',
         files={"visits.jsonl": ('{"page":"/","geo":{"country":"AT"}}\n{"geo":{}}\n')},
+    )
+    .example(
+        'files("seen.jsonl", format = json).as(Seen)',
+        '{"at": "2026-01-02T03:04:05.006000Z", "until": null}',
+        '{"at": "1969-12-31T23:59:59.999000Z", "until": "2026-01-02T03:04:05.000006Z"}',
+        'dead letter (overflow): {"at":1767323045006000000,"until":null}',
+        declares="record Seen { at: timestamp in ms, until: timestamp? in us }",
+        files={"seen.jsonl": '{"at":1767323045006}\n{"at":-1,"until":1767323045000006}\n{"at":1767323045006000000}\n'},
     ),
     Operator(
         "event_time",

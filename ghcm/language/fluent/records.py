@@ -148,17 +148,24 @@ def declare_enum(found: type[Enum]) -> ast.EnumDecl:
 
 @dataclass(frozen=True, slots=True)
 class _At:
-    path: str
+    path: str | None
+    unit: str | None
 
 
-def at(path: str) -> Any:
-    """Where a field stands in the source's format, as its default: `src: str = at("id.orig_h")`."""
-    return _At(path)
+def at(path: str | None = None, *, unit: str | None = None) -> Any:
+    """Where a field stands in the source's format, and what the numbers of a timestamp count, as its default:
+    `src: str = at("id.orig_h")`, `seen: datetime = at(unit="ms")`.
+    """
+    return _At(path, unit)
 
 
 def path_of(found: object) -> str | None:
-    """What `at` says; None where it says nothing."""
+    """The path that `at` says; None where it says none."""
     return found.path if isinstance(found, _At) else None
+
+
+def _unit_of(found: object, span: Span) -> ast.Name | None:
+    return name_of(found.unit, span) if isinstance(found, _At) and found.unit is not None else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -227,10 +234,12 @@ def declare(record: type[Record]) -> ast.RecordDecl:
     fields: list[ast.FieldDecl] = []
     for name, annotation, path in parts_of(record):
         span = definition.field(name)
-        if path is None and getattr(record, name, None) is not None:
+        default = getattr(record, name, None)
+        if not isinstance(default, _At) and default is not None:
             hint = 'where it stands in the source is said by at("path")'
             raise mistake("GHCM-133", f'field "{name}" cannot have a default', span, hint=hint)
-        fields.append(ast.FieldDecl(name_of(name, span), type_of(annotation, span), path, span=span))
+        unit = _unit_of(default, span)
+        fields.append(ast.FieldDecl(name_of(name, span), type_of(annotation, span), path, unit, span=span))
     return ast.RecordDecl(name_of(record.__name__, definition.name), tuple(fields), span=definition.whole)
 
 

@@ -109,7 +109,7 @@ def flat_value(value: ast.Name) -> str:
 def flat_field(field: ast.FieldDecl) -> str:
     """A field on one line."""
     path = "" if field.path is None else f" from {print_string(field.path)}"
-    return f"{field.name.text}: {flat_type(field.type)}{path}"
+    return f"{field.name.text}: {flat_type(field.type)}{field.counts}{path}"
 
 
 @dataclass(frozen=True, slots=True)

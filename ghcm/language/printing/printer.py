@@ -265,10 +265,10 @@ def _list(listed: _Listed, run: Sequence[ast.Declaration], trivia: Trivia) -> li
 def _aligned(fields: Sequence[ast.FieldDecl]) -> list[tuple[str, Span | None]]:
     """Fields with their types below each other, and their paths too."""
     names = max((len(field.name.text) for field in fields), default=0)
-    types = max((len(flat_type(field.type)) for field in fields if field.path is not None), default=0)
+    types = max((len(flat_type(field.type) + field.counts) for field in fields if field.path is not None), default=0)
     found: list[tuple[str, Span | None]] = []
     for field in fields:
-        name, type_ = f"{field.name.text}:".ljust(names + 1), flat_type(field.type)
+        name, type_ = f"{field.name.text}:".ljust(names + 1), flat_type(field.type) + field.counts
         path = flat_field(field).removeprefix(f"{field.name.text}: {type_}")
         found.append((f"{name} {type_.ljust(types)}{path}" if path else f"{name} {type_}", field.span))
     return found

@@ -280,6 +280,10 @@ def json_to(operands: tuple[ast.Argument, ...], span: Span | None, scope: Scope)
     if has_union(type_):
         message = f'"json_to" makes no "{type_}", which holds a union'
         raise scope.report(Code.BAD_UNION, message, record.span, hint="A source reads unions.")
+    if counting := scope.context.records.counting(type_):
+        message = f'"json_to" does not know the units of the timestamps of "{counting}"'
+        hint = "A field of int and from_millis(x) say the same."
+        raise scope.report(Code.BAD_TYPE, message, record.span, hint=hint)
     witness, spelt = Literal([], List(type_)), Literal(print_type(type_), String())
     return Call("json_to", (text, witness, spelt), nullable_like(type_, text.type))
 

@@ -4,15 +4,17 @@ from dataclasses import replace
 
 from ghcm.codes import Code
 from ghcm.errors import attempt, every, sound, suggest
+from ghcm.expr import Expr, Get, Lambda, Literal, MakeStruct, Var
 from ghcm.language import ast
 from ghcm.lowering.drafts import READS, UNIONS, Bound, Flow, Raw, Step, ends_as_pairs, final, rule
+from ghcm.lowering.expressions.applications import operation
 from ghcm.lowering.operators.sources import decode, settle
 from ghcm.lowering.types import LINE
 from ghcm.source import Span
 from ghcm.spg.connectors import unreadable
 from ghcm.spg.graph import Forward
-from ghcm.spg.ops import ReadSink, ReadTable, Union
-from ghcm.types import Collection, Shape, Struct
+from ghcm.spg.ops import Map, ReadSink, ReadTable, Union
+from ghcm.types import Collection, Duration, Int, Shape, Struct, nullable_like
 from ghcm.unification import accepts, unify
 
 
@@ -79,7 +81,49 @@ def as_record(step: Step, of: Flow | Raw) -> Bound:
         if of.collection.element == LINE:
             hint = "These are lines of text; format = json or format = csv of the source makes them raw records."
         raise step.report(Code.NOT_RAW, f'these are records of "{of.collection.element}" already', hint=hint)
-    return decode(step, of, sound(element))
+    return _counted(step, of, sound(element))
+
+
+def _counted(step: Step, of: Raw, element: Struct) -> Flow:
+    """The records, of whose timestamps the sources give the numbers that are written where these have a unit."""
+    records, span = step.context.records, step.given.span("record")
+    units = records.units(element.name or "")
+    inside = [each for field in element.fields if (each := records.counting(field.type))]
+    if inside or (units and element.cases):
+        message = f'the timestamps of "{inside[0] if inside else element.name}" have units and stand within a record'
+        hint = "Only fields of the record that as(...) names have them; from_millis(x) makes a timestamp of an int."
+        raise step.report(Code.BAD_TYPE, message, span, hint=hint)
+    if not units:
+        return decode(step, of, element)
+    fields = tuple(
+        replace(field, type=nullable_like(Int(), field.type)) if field.name in units else field
+        for field in element.fields
+    )
+    flow = decode(step, of, Struct(fields))
+    record = Var("r", Struct(fields))
+    values = (
+        _moment(step, Get(record, each.name, each.type), units[each.name])
+        if each.name in units
+        else Get(record, each.name, each.type)
+        for each in fields
+    )
+    collection = replace(flow.collection, element=element)
+    made = Map(Lambda((record,), MakeStruct(tuple(values), element)))
+    return replace(flow, draft=step.row(made, flow, collection), collection=collection)
+
+
+def _moment(step: Step, number: Expr, unit: str) -> Expr:
+    """The timestamp of a whole number that counts milliseconds, microseconds or nanoseconds."""
+
+    def call(function: str, *arguments: Expr) -> Expr:
+        return operation(function, arguments, step.span, step.context)
+
+    if unit == "ms":
+        return call("from_millis", number)
+    thousand = Literal(1_000, Int())
+    micros = number if unit == "us" else call("floordiv", number, thousand)
+    rest = call("mul", Literal(1, Duration()), call("mod", micros, thousand))
+    return call("add", call("from_millis", call("floordiv", micros, thousand)), rest)
 
 
 def union(step: Step, first: Bound | None) -> Bound:

@@ -38,6 +38,30 @@ def inferred(tmp_path: Path, name: str, text: str, **options: Any) -> Inferred:
     return infer(tmp_path / name, **options)
 
 
+def test_whole_numbers_that_are_moments_get_their_unit(tmp_path: Path) -> None:
+    seconds = 1_754_006_400
+    rows = [
+        {
+            "at": seconds * 10**3 + n,
+            "seen_at": seconds * 10**6,
+            "eventTime": seconds * 10**9,
+            "ts": seconds,
+            "id": 10**12,
+        }
+        for n in range(30)
+    ]
+    lines = [json.dumps(row) for row in rows] + [json.dumps({**rows[0], "at": "soon"})]
+    found = inferred(tmp_path, "m.jsonl", "\n".join(lines))
+    assert found.units == {"at": "ms", "seen_at": "us", "eventTime": "ns"}
+    assert found.left_out == () and len(found.dead) == 1 and "soon" in found.dead[0]
+    written = as_text(found, "m.jsonl")
+    assert "timestamp in ms" in written and "id:        int" in written
+    program = 'program m\n{}\nsink o = files("o")\nbatch u {{ files("m.jsonl", format = json).as(M).to(o) }}\n'
+    (tmp_path / "m.istream").write_text(program.format(written))
+    check(tmp_path / "m.istream")
+    assert 'at: datetime = at(unit="ms")' in as_python(found, "m.jsonl")
+
+
 def test_json(tmp_path: Path) -> None:
     rows = [
         {"ts": 1655071198.4, "at": "2026-01-02T03:04:05Z", "day": "2026-01-02", "n": 1, "x": 1, "mixed": 1, "in": "a"},
