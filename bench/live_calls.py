@@ -30,12 +30,16 @@ from ghcm.cli.private import PrivateDaemon, private_daemon
 from ghcm.driver import build
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.state import StateDirectory
+from ghcm.runtime.histogram import Histogram, bound
 
 __all__ = ["measure"]
 
 _RATES = (1, 50)
 _WARM_S, _PATIENCE_S = 35.0, 120.0
 _HELD_S = 5.0
+_SHARES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999, "at most": 1.0}
+_TEN_MS = -53
+"""The bucket that ends nearest to 10 ms, at 10.1."""
 _CHARTS = 40
 _LINE = "/sinks/throughput/chart?kind=line&x=start&y=bytes&unit=bytes"
 _SOURCE = "live/socket"
@@ -66,6 +70,8 @@ class _Watch:
     begin: float
     taken: list[tuple[float, int]] = field(default_factory=list[tuple[float, int]])
     backlog: list[tuple[float, int]] = field(default_factory=list[tuple[float, int]])
+    steps: list[tuple[float, dict[str, Histogram]]] = field(default_factory=list[tuple[float, dict[str, Histogram]]])
+    """How long the steps of each task have held the loop, and "" for whatever has."""
 
     def listen(self, daemon: PrivateDaemon) -> None:
         """Note what is said, until the daemon ends."""
@@ -82,6 +88,8 @@ class _Watch:
             now = time.monotonic()
             self.taken.append((now, tasks[_SOURCE]["in"]))
             self.backlog.append((now, sum(task["backlog"] for task in tasks.values())))
+            held = {name: Histogram.read(task["steps_s"]) for name, task in tasks.items()}
+            self.steps.append((now, {"": Histogram.read(event["status"]["held_s"]), **held}))
 
     def held(self, since: float) -> str:
         """The rate from then on, by how much it was ever behind, and whether that is too much."""
@@ -93,6 +101,17 @@ class _Watch:
         told = f"{rate:,.0f} records/s, {rate * self.record_bytes / 1e6:.1f} MB/s"
         missed = "" if behind < _HELD_S else "NOT HELD: "
         return f"{missed}taken {told}; at most {behind:.1f} s behind, {waiting:,} records waiting"
+
+    def longest(self, since: float) -> tuple[str, str]:
+        """For how long the loop was held from then on, and by which tasks for longest."""
+        steps = [found for moment, found in self.steps if moment >= since]
+        held = {name: found.since(steps[0].get(name, Histogram())) for name, found in steps[-1].items()}
+        whole = held.pop("")
+        short = whole.up_to([bound(_TEN_MS)])[0] / whole.count
+        figures = [f"{name} {whole.quantile(share) * 1e3:.1f} ms" for name, share in _SHARES.items()]
+        worst = sorted(held, key=lambda name: held[name].quantile(1.0), reverse=True)[:4]
+        tasks = [f"{name} {held[name].quantile(1.0) * 1e3:.0f} ms" for name in worst]
+        return f"{', '.join(figures)}; {short:.3%} below 10 ms", ", ".join(tasks)
 
 
 def measure(originals: Path | None, seconds: float) -> list[Row]:
@@ -113,7 +132,12 @@ def _under(load_: Load, originals: Path | None, seconds: float) -> list[Row]:
             time.sleep(max(0.0, watch.begin + _WARM_S - time.monotonic()))
             since = time.monotonic()
             rows = [*_calls(caller, hosts, load_, seconds), _charts(caller, load_)]
-            return [*rows, Row("live calls", f"{load_.name}: the load", watch.held(since), "", "whole example")]
+            held, tasks = watch.longest(since)
+            return [
+                *rows,
+                Row("live calls", f"{load_.name}: the load", watch.held(since), "", "whole example"),
+                Row("live calls", f"{load_.name}: steps of the loop", held, f"longest: {tasks}", "aim: 30 ms at most"),
+            ]
 
 
 def _lay_out(folder: Path, port: int) -> Path:

@@ -63,7 +63,8 @@ class SinkTasklet(UnitTasklet):
         self._version = version
         self._flight = 0
         self._uncommitted = 0
-        self._held = False
+        self._passed = -1
+        """The number of the snapshot that was prepared last."""
         self._ended = False
 
     def open(self, committed: str | None, done: Callable[[], None]) -> None:
@@ -101,7 +102,7 @@ class SinkTasklet(UnitTasklet):
         """Hand on one item."""
         if self._done:
             return Progress.DONE
-        if self._held or not self._open or self._flight >= _ROWS_IN_FLIGHT:
+        if not self._open or self._flight >= _ROWS_IN_FLIGHT:
             return Progress.WAITING
         found = self._inlets.take(_ROWS_AT_ONCE)
         if found is None:
@@ -127,19 +128,23 @@ class SinkTasklet(UnitTasklet):
 
     def _align(self) -> None:
         if self._inlets.aligned():
-            self._held = True
             self.prepare(self._inlets.barrier)
 
     def prepare(self, snapshot: int) -> None:
-        """Prepare what was written as the version of this snapshot and acknowledge it; nothing new means no version."""
+        """Prepare what was written as the version of this snapshot and acknowledge it; nothing new means no version.
+        What comes from now on belongs to the next one, and need not wait for the commit.
+        """
+        if snapshot <= self._passed:  # its inputs have ended behind the barrier, before this was acknowledged
+            return
+        self._passed = snapshot
         due = self._due and self._ended
         if not self._uncommitted and not due:
             self._host.acknowledge(self.name, snapshot, Saved(finished=self._ended))
             return
         version, ended = self._version(snapshot, self.name), self._ended
+        self._uncommitted = 0
 
         def prepared(rows: int) -> None:
-            self._uncommitted = 0
             self._due &= not due
             self._host.acknowledge(self.name, snapshot, Saved(version=version, rows=rows, finished=ended))
 
@@ -151,11 +156,6 @@ class SinkTasklet(UnitTasklet):
             done()
             return
         self.worker.submit(lambda: self._opened.commit(version), lambda _: done(), self.fail)
-
-    def release(self) -> None:
-        """The snapshot is complete: go on."""
-        self._held = False
-        self._host.scheduler.wake(self)
 
     def close(self) -> None:
         """As `UnitTasklet.close`: drops what is not prepared and ends the thread."""

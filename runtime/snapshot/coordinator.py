@@ -383,8 +383,6 @@ class SnapshotCoordinator:
         self._present = _Cut()  # what it held may be as large as the unit's state
         self.last_commit = time.time()
         self.took.note(cost)
-        for sink in self._graph.sinks.values():
-            sink.release()
         for source in self._graph.sources.values():
             self.services.scheduler.wake(source)
         self._call_waiting()

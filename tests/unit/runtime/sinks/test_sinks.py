@@ -99,10 +99,13 @@ def test_nothing_is_seen_before_the_commit_and_all_of_it_after(place: Place) -> 
     writer.write([("c", 3)])
     assert (writer.pending, place.read(sink)) == (3, [])
     assert (writer.prepare("v1"), writer.pending, place.read(sink)) == (3, 0, [])
+    writer.write([("d", 4)])  # before the commit, and no part of it
     commit = writer.commit("v1")
-    assert (commit.version, commit.rows) == ("v1", 3)
+    assert (commit.version, commit.rows, writer.pending) == ("v1", 3, 1)
     assert place.read(sink) == [("a", 1), ("b", 2), ("c", 3)]
     assert latest_version(sink, place.connections) == "v1"
+    writer.prepare("v2")
+    assert (writer.commit("v2").rows, place.read(sink)) == (1, [("d", 4)])
     writer.close()
 
 

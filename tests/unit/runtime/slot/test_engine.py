@@ -7,7 +7,7 @@ import json
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sized
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
@@ -17,8 +17,10 @@ import pytest
 
 from ghcm.errors import GhcmError
 from ghcm.expr import Lambda, Literal, Var
-from ghcm.runtime.engine import operator_tasklet, source_tasklet
+from ghcm.runtime.engine import operator_tasklet, sink_tasklet, source_tasklet
+from ghcm.runtime.engine.host import Saved
 from ghcm.runtime.histogram import Histogram
+from ghcm.runtime.sinks import table_sink
 from ghcm.runtime.slot.engine import Engine
 from ghcm.runtime.snapshot.coordinator import SnapshotCoordinator
 from ghcm.runtime.snapshot.store import Snapshot, SnapshotStore
@@ -91,6 +93,48 @@ def test_what_tasks_have_done_is_told(tmp_path: Path) -> None:
     assert unit_["snapshot_bytes_written"] >= unit_["snapshot_bytes"] > 0
     held = Histogram.read(running.status()["held_s"])  # type: ignore[arg-type]
     assert held.count >= sum(Histogram.read(each["steps_s"]).count for each in tasks.values())
+
+
+def test_sinks_take_records_while_a_snapshot_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = text_files(tmp_path)
+    done = Event()
+    store, take, left = SnapshotStore.write, sink_tasklet.SinkTasklet._write, [sum(expected.values()) - expected["bad"]]
+
+    def write(self: SnapshotStore, snapshot: Snapshot) -> object:
+        assert done.wait(60), "the sinks take nothing until the snapshot is there"
+        return store(self, snapshot)
+
+    def taken(self: sink_tasklet.SinkTasklet, content: Sized, arrived: float) -> None:
+        take(self, content, arrived)  # type: ignore[arg-type]
+        left[0] -= len(content) if self.sink == "lines" else 0
+        if not left[0]:
+            done.set()
+
+    monkeypatch.setattr(SnapshotStore, "write", write)
+    monkeypatch.setattr(sink_tasklet.SinkTasklet, "_write", taken)
+    engine(word_count("*.txt*"), tmp_path, commit_s=0.001, piece=3000).run()
+    check_word_count(tmp_path, expected)
+
+
+def test_what_ends_while_a_sink_prepares_is_part_of_the_next_snapshot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = text_files(tmp_path)
+    ended, finished, prepare = Event(), SnapshotCoordinator.finished, table_sink.TableWriter.prepare
+
+    def told(self: SnapshotCoordinator, name: str, saved: Saved) -> None:
+        finished(self, name, saved)
+        if self._graph.sinks.keys() <= self._final.keys():
+            ended.set()
+
+    def prepared(self: table_sink.TableWriter, version: str) -> int:
+        assert ended.wait(60), "the sinks take nothing while they prepare"
+        return prepare(self, version)
+
+    monkeypatch.setattr(SnapshotCoordinator, "finished", told)
+    monkeypatch.setattr(table_sink.TableWriter, "prepare", prepared)
+    engine(word_count("*.txt*"), tmp_path, commit_s=0.001, piece=3000).run()
+    check_word_count(tmp_path, expected)
 
 
 def test_a_program_that_has_ended_changes_nothing_when_it_is_run_again(tmp_path: Path) -> None:
