@@ -6,6 +6,7 @@ What is over is kept for a short time, so that the store has reached its bound a
 from __future__ import annotations
 
 import json
+import math
 import os
 import tempfile
 from collections.abc import Mapping
@@ -46,7 +47,7 @@ def measure(calls: int) -> list[Row]:
             total = partial(caller.call, "total", key=7)
             total()
             rows: list[Row] = []
-            for number in range(max(1, int(calls / RATE / STAGE))):
+            for number in range(math.ceil(calls / RATE / STAGE)):
                 latencies = load(total, RATE, STAGE)
                 probe = load(nothing, RATE, 5.0)
                 rows.append(_row(number, tail(latencies), tail(probe), daemon, folder / "state"))
