@@ -14,6 +14,7 @@ from bench import (
     charts,
     compiling,
     doors,
+    eager,
     editing,
     endurance,
     expansion,
@@ -51,7 +52,7 @@ def main() -> None:
         "state",
         "doors",
     ]
-    by_name_alone = ["nexmark", "endurance", "sistream1"]
+    by_name_alone = ["nexmark", "endurance", "sistream1", "eager"]
     arguments.add_argument(
         "only",
         nargs="*",
@@ -67,7 +68,11 @@ def main() -> None:
     arguments.add_argument("--runs", type=int, default=3)
     arguments.add_argument("--events", type=int, default=10_000_000, help="of NEXMark; 46 of 50 are bids")
     arguments.add_argument("--seconds", type=float, default=20, help="of load at each rate of calls")
-    arguments.add_argument("--rows", type=int, help="of each format for doors (10 million), of sistream1 (48 million)")
+    arguments.add_argument(
+        "--rows",
+        type=int,
+        help="of each format for doors (10 million), of sistream1 (48 million), of eager (24 million)",
+    )
     arguments.add_argument("--calls", type=int, default=100_000, help="how many there are for endurance")
     options = arguments.parse_args()
     benchmarks: dict[str, Callable[[], list[Row]]] = {
@@ -85,6 +90,7 @@ def main() -> None:
         "chains": lambda: chains.measure(options.runs),
         "expansion": lambda: expansion.measure(options.runs),
         "state": state.measure,
+        "eager": lambda: eager.measure(options.rows or 24_000_000, options.runs),
         "nexmark": lambda: nexmark.measure(options.events, options.runs),
         "sistream1": lambda: sistream1.measure(options.rows or 48_000_000, options.runs),
         "endurance": lambda: endurance.measure(options.calls),

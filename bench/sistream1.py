@@ -117,7 +117,7 @@ def _by_hand(folder: Path, spark: SparkSession, way: str) -> Callable[[], None]:
     return lambda: ways[way]().write.mode("overwrite").parquet(f"{folder}/out")
 
 
-def _session(folder: Path) -> SparkSession:
+def session(folder: Path) -> SparkSession:
     """A session as the daemon has it."""
     from ghcm.runtime.settings import Settings
     from ghcm.runtime.spark.session import Session
@@ -127,6 +127,6 @@ def _session(folder: Path) -> SparkSession:
 
 if __name__ == "__main__":
     name, place = sys.argv[1], Path(sys.argv[2])
-    spark = _session(place)
+    spark = session(place)
     own = name in ("ghcm", "plain")
     answer(_ghcm(place, spark, optimised=name == "ghcm") if own else _by_hand(place, spark, name))

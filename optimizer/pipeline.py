@@ -14,6 +14,7 @@ from ghcm.optimizer.deltas import WORK_ON_DELTAS
 from ghcm.optimizer.expansion import EXPAND_TASKS
 from ghcm.optimizer.liveness import DROP_UNUSED
 from ghcm.optimizer.passes import Pass, Remark, Remarks, units_of
+from ghcm.optimizer.preaggregation import PRE_AGGREGATE
 from ghcm.optimizer.redundancy import REMOVE_REDUNDANT_CALLS
 from ghcm.spg.graph import Program, all_tasks
 
@@ -21,6 +22,7 @@ PASSES: tuple[Pass, ...] = (
     DROP_UNUSED,
     WORK_ON_DELTAS,
     REMOVE_REDUNDANT_CALLS,
+    PRE_AGGREGATE,
     REQUIRED_COLUMNS,
     COMPRESS_TASKS,
     EXPAND_TASKS,

@@ -1,12 +1,11 @@
 """The laws by which operators are fewer or cheaper, a module for each kind."""
 
-from ghcm.optimizer.rules.eager import EAGER_RULES
 from ghcm.optimizer.rules.groups import GROUP_RULES
 from ghcm.optimizer.rules.moving import MOVING_RULES
 from ghcm.optimizer.rules.rows import ROW_RULES
 from ghcm.optimizer.rules.rule import Declined, Dropped, Merged, Outcome, Rewritten, Rule, Without, possible, simplified
 
-RULES = (*ROW_RULES, *GROUP_RULES, *MOVING_RULES, *EAGER_RULES)
+RULES = (*ROW_RULES, *GROUP_RULES, *MOVING_RULES)
 """Tried in this order at each task, for each of its inputs."""
 
 __all__ = [

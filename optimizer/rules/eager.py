@@ -1,108 +1,148 @@
 """Pre-aggregation below joins (eager aggregation, Yan and Larson 1995): groups of what a join gives of its left side
-are made of groups of that side, so that the join takes one record of each key.
+are made of groups of that side by the keys of the join, so that the join takes one record of each of its keys.
 
-A record of the left side is joined as often as its key stands on the right; so is its group, whose value is then
-reduced as often. What is the same however often, or adds up, is so for both. Only reducers that cannot fail are moved:
-a group that no partner has would otherwise have a dead letter.
+A record of the left side is joined as often as its key stands on the right; so is the state of its part, which is then
+merged as often. Whatever the groups are by, they are by what the join gives of its right side and by the keys, so that
+no part belongs to two of them. Only aggregations that cannot fail are moved: a part that no partner has would otherwise
+have a dead letter.
 """
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from ghcm.expr import Expr, Get, Lambda, MakeStruct, Var, free_names, rebuild
+from ghcm.expr import Expr, Get, Lambda, MakeStruct, Var, free_names, fresh, rebuild, substitute
 from ghcm.failing import can_fail
 from ghcm.optimizer.draft import Change, Draft
-from ghcm.optimizer.reducing import cannot_fail
+from ghcm.optimizer.phases import Phases, phases_of
 from ghcm.optimizer.rules.rule import Declined, Outcome, Rewritten, Rule
-from ghcm.reducers import splittable
 from ghcm.spg import ops
-from ghcm.spg.graph import Forward, Hash, Input, Task
+from ghcm.spg.graph import Exchange, Forward, Global, Hash, Input, Task
 from ghcm.spg.joining import JoinKind, joined_element
-from ghcm.types import Collection, Shape, Type, pair_of, tuple_of
+from ghcm.types import Collection, Float, Shape, Struct, Type, pair_of, parts, strip, tuple_of
+
+_GROUPS = ops.Count | ops.ReduceByKey | ops.AggregateByKey
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What the left side is grouped by and aggregated of, as functions of its records; the key of the groups behind the
+    join, as a function of what that gives then.
+    """
+
+    pairs: Lambda
+    phases: Phases
+    sides: Var
+    key: Expr
 
 
 def _below_join(draft: Draft, producer: Task, task: Task) -> Outcome | None:
-    """The groups of pairs that are made of the left side of a join, by the key of the join."""
-    if not isinstance(task.op, ops.ReduceByKey) or not isinstance(producer.op, ops.MapToPair):
+    if not isinstance(task.op, _GROUPS) or not isinstance(producer.op, ops.MapToPair):
         return None
-    join = draft.task(producer.inputs[0].producer)
+    join, pairs = draft.task(producer.inputs[0].producer), producer.op.function
     if not isinstance(join.op, ops.Join) or draft.unit.kind != "batch" or producer.collection.windowed:
         return None
-    found = _of_left(draft, join.op, join, producer.op.function)
-    if not isinstance(found, Lambda):
-        return found
-    if not splittable(task.op.reducer) or not cannot_fail(task.op.reducer):
-        return Declined("its values are not reduced in any order, or a group may fail that no record is joined with")
+    op = join.op
+    if op.kind is not JoinKind.INNER or op.by_key or op.by_time or op.residual is not None:
+        return None
+    if not isinstance(pairs.body, MakeStruct) or not op.left_keys:
+        return None
+    left, right = (draft.task(edge.producer) for edge in join.inputs)
+    if left.id.startswith(f"{task.id}.part"):
+        return None  # this has been done
+    if isinstance(left.op, _GROUPS):
+        return Declined("what is joined is reduced already")
+    if can_fail(pairs.body) or any(can_fail(key.body) for key in op.left_keys):
+        return Declined("a record may fail in the pair, and its dead letter holds what was joined")
     if draft.is_shared(join.id):
         return Declined(f'"{join.id}" has other readers')
-    return _rewritten(draft, join, producer, task, found)
+    phases = phases_of(task.op, pairs.body.values[1])
+    if isinstance(phases, str):
+        return Declined(phases)
+    found = _parts(op, pairs, phases, left.collection.element, right.collection.element)
+    return _rewritten(draft, join, producer, task, found) if isinstance(found, _Parts) else Declined(found)
 
 
-def _of_left(draft: Draft, op: ops.Join, join: Task, pairs: Lambda) -> Lambda | Declined | None:
-    """The pairs as made of a record of the left side; None where the law has another shape."""
-    body = pairs.body
-    if op.kind is not JoinKind.INNER or op.by_key or op.by_time or len(op.left_keys) != 1:
-        return None
-    if not isinstance(body, MakeStruct) or op.residual is not None:
-        return None
-    (given,), (key,) = pairs.parameters, op.left_keys
-    left = draft.task(join.inputs[0].producer)
-    record = Var(key.parameters[0].name, left.collection.element)
+def _parts(op: ops.Join, pairs: Lambda, phases: Phases, left: Type, right: Type) -> _Parts | str:
+    """The parts of the left side, or why there are none."""
+    assert isinstance(pairs.body, MakeStruct)
+    (given,) = pairs.parameters
+    record = Var(fresh("left", {given.name}), left)
+    keys = [substitute(key.body, {key.parameters[0].name: record}) for key in op.left_keys]
+    if any(isinstance(strip(each), Float) for key in keys for each in (key.type, *parts(key.type))):
+        return "of equal floats, which may be written 0.0 and -0.0, the groups would see others"
+    side = Get(given, "left", left)
+    value = rebuild(phases.value, lambda part: record if part == side else part)
+    if given.name in free_names(value):
+        return "it aggregates what is not of the left side alone"
+    key = keys[0] if len(keys) == 1 else MakeStruct(tuple(keys), tuple_of(*(each.type for each in keys)))
+    element = pair_of(key.type, phases.state)
+    sides = Var(fresh("j", {given.name}), joined_element(element, right, op.kind))
+    known: dict[Expr, Expr] = {Get(given, "right", right): Get(sides, "right", right)}
+    behind = _keys_of(Get(sides, "left", element), key.type, len(keys))
+    for each, new in zip(keys, behind, strict=True):
+        known[substitute(each, {record.name: side})] = new
+    grouped = rebuild(pairs.body.values[0], lambda part: known.get(part, part))
+    if given.name in free_names(grouped):
+        return "it groups by more of the left side than the keys of the join"
+    made_of = MakeStruct((key, value), tuple_of(key.type, value.type))
+    return _Parts(Lambda((record,), made_of), phases, sides, grouped)
 
-    def change(part: Expr) -> Expr:
-        is_left = isinstance(part, Get) and part.of == given and part.field == "left" and part.type == record.type
-        return record if is_left else part
 
-    made = rebuild(body, change)
-    if given.name in free_names(made) or not isinstance(made, MakeStruct) or made.values[0] != key.body:
-        return None
-    if isinstance(left.op, ops.ReduceByKey):
-        return Declined("what is joined is reduced already")
-    if can_fail(made) or given.name == record.name:
-        return Declined("a record may fail in the pair, and its dead letter holds what was joined")
-    return Lambda((record,), made)
+def _keys_of(pair: Expr, key: Type, count: int) -> Sequence[Expr]:
+    """The keys of the join, of a pair whose key they are."""
+    whole = Get(pair, "key", key)
+    if count == 1:
+        return (whole,)
+    assert isinstance(key, Struct)
+    return [Get(whole, part.name, part.type) for part in key.fields]
 
 
-def _rewritten(draft: Draft, join: Task, pairs: Task, task: Task, made: Lambda) -> Rewritten:
-    assert isinstance(join.op, ops.Join) and isinstance(made.body, MakeStruct)
-    key, value = (each.type for each in made.body.values)
+def _rewritten(draft: Draft, join: Task, pairs: Task, task: Task, found: _Parts) -> Rewritten:
+    assert isinstance(join.op, ops.Join) and isinstance(found.pairs.body, MakeStruct)
+    key, value = (each.type for each in found.pairs.body.values)
     edge = join.inputs[0]
-    element = pair_of(key, value)
-    part = Collection(Shape.PAIRS, element, bounded=True)
+    new = replace(task, named=False, calls=0)
     early = replace(
-        pairs,
+        new,
         id=draft.new_id(f"{task.id}.pairs"),
-        op=ops.MapToPair(made),
+        op=ops.MapToPair(found.pairs),
         inputs=(Input(edge.producer, Forward()),),
-        collection=replace(part, timed=draft.task(edge.producer).collection.timed),
-        named=False,
-        calls=0,
+        collection=replace(
+            Collection(Shape.PAIRS, pair_of(key, value), bounded=True), timed=draft.task(edge.producer).collection.timed
+        ),
     )
     partial = replace(
-        task,
+        new,
         id=draft.new_id(f"{task.id}.part"),
+        op=found.phases.partial,
         inputs=(Input(early.id, Hash(("key",))),),
-        collection=part,
-        named=False,
-        calls=0,
+        collection=Collection(Shape.PAIRS, pair_of(key, found.phases.state), bounded=True),
     )
-    joined = _joined(draft, join, partial, element)
-    sides = Var("j", joined.collection.element)
-    left = Get(sides, "left", element)
-    pair = MakeStruct((Get(left, "key", key), Get(left, "value", value)), tuple_of(key, value))
-    late = replace(pairs, op=ops.MapToPair(Lambda((sides,), pair)))
-    late = replace(late, collection=replace(pairs.collection, timed=joined.collection.timed))
-    return Rewritten(Change((early, partial, joined, late)), f'its left side is reduced ahead of "{join.id}"')
+    joined = _joined(join, partial, found)
+    state = Get(Get(found.sides, "left", partial.collection.element), "value", found.phases.state)
+    pair = MakeStruct((found.key, state), tuple_of(found.key.type, state.type))
+    late = replace(
+        pairs,
+        op=ops.MapToPair(Lambda((found.sides,), pair)),
+        collection=replace(
+            pairs.collection, element=pair_of(found.key.type, state.type), timed=joined.collection.timed
+        ),
+    )
+    merge = replace(task, op=found.phases.merge)
+    return Rewritten(Change((early, partial, joined, late, merge)), f'its left side is reduced ahead of "{join.id}"')
 
 
-def _joined(draft: Draft, join: Task, partial: Task, element: Type) -> Task:
+def _joined(join: Task, partial: Task, found: _Parts) -> Task:
     assert isinstance(join.op, ops.Join)
-    _, right = join.inputs
-    given = Var("p", element)
-    key_type = partial.collection.pair[0]
-    op = replace(join.op, left_keys=(Lambda((given,), Get(given, "key", key_type)),))
-    made = joined_element(element, draft.task(right.producer).collection.element, join.op.kind)
-    gives = replace(join.collection, element=made, timed=False)
-    return replace(join, op=op, inputs=(Input(partial.id, Hash(("key",))), right), collection=gives)
+    given, count = Var("p", partial.collection.element), len(join.op.left_keys)
+    keys = _keys_of(given, partial.collection.pair[0], count)
+    left, right = join.inputs
+    by_key: Exchange = Hash(("key",))
+    if count > 1 or isinstance(left.exchange, Global):  # what has no column on both sides is taken by one instance
+        by_key, right = Global(), replace(right, exchange=Global())
+    op = replace(join.op, left_keys=tuple(Lambda((given,), each) for each in keys))
+    gives = replace(join.collection, element=found.sides.type, timed=False)
+    return replace(join, op=op, inputs=(Input(partial.id, by_key), right), collection=gives)
 
 
-EAGER_RULES = (Rule("below-join", "reduce(join(a, b) by the key of a) = reduce(join(reduce(a), b))", _below_join),)
+EAGER_RULES = (Rule("below-join", "groups(join(a, b)) = merged groups(join(partial groups(a), b))", _below_join),)

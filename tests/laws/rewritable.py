@@ -82,7 +82,7 @@ class _Writer:
     def step(self, at: str, depth: int) -> str:
         kinds = ["filter"] * 3 + ["map"] * 3 + ["flat_map"] * 2 + ["union"] * 4 + ["pairs"] * 5 + ["distinct", "key_by"]
         if self.kind == "batch":
-            kinds += ["sort", "top", "join", "join", "iterate"]
+            kinds += ["sort", "top", "join", "join", "joined_groups", "joined_groups", "iterate"]
         match self.random.choice(kinds):
             case "filter":
                 return self.named(f"{at}.filter(r => {self.condition()})")
@@ -108,6 +108,8 @@ class _Writer:
                 return self.named(f"{at}.top(3, by = r => r.{self.one_of('n', 'k', 'm')})")
             case "join":
                 return self.join(at, self.branch(max(depth, 0)))
+            case "joined_groups":
+                return self.joined_groups(at, self.branch(max(depth, 0)))
             case "iterate":
                 sure = "r.n > 0 and r.x < 2.0"
                 steps = f".filter(r => {self.one_of(sure, self.random.choice(_FAILING))}).map(r => {_WIDE})"
@@ -122,14 +124,6 @@ class _Writer:
                 return self.back(self.groups(self.pairs(at)))
 
     def join(self, at: str, other: str) -> str:
-        if self.random.random() < 0.3:
-            joined = self.named(f"{at}.join({other}, on = (a, b) => a.n == b.n)")
-            value = self.one_of(
-                'length(j.left.k ?? "b")', "if j.left.x > 1.0 then 1 else 2", "j.right.n", "6 // j.left.n"
-            )
-            pairs = f"{joined}.map_to_pair(j => (j.left.n, {value}))"
-            reduced = self.named(f"{pairs}.reduce_by_key({self.random.choice(_REDUCERS)})")
-            return self.named(f'{reduced}.map(p => R {{ k: "a", n: p.key, m: p.value, x: 1.0 }})')
         kind = self.one_of("inner", "inner", "left", "right", "full", "semi", "anti")
         on = self.one_of("a.k == b.k", "a.n == b.n", "a.n == b.n and a.m == b.m", "a.n == b.n and a.x < b.x")
         joined = self.named(f"{at}.join({other}, on = (a, b) => {on}, kind = {kind})")
@@ -144,6 +138,39 @@ class _Writer:
         if sides[0] and sides[1]:
             return self.named(f"{kept}.map(j => R {{ k: j.left.k ?? j.right.k, n: 0, m: j.right.m, x: 0.0 }})")
         return self.named(f"{kept}.map(j => R {{ k: j.{side}.k, n: j.{side}.n, m: j.right.m, x: j.{side}.x }})")
+
+    def joined_groups(self, at: str, other: str) -> str:
+        """Groups of what a join gives."""
+        on = self.one_of(
+            *["a.n == b.n"] * 4, 'a.n == b.n and (a.k ?? "b") == b.k', 'length(a.k ?? "") == b.n', "a.x == b.x"
+        )
+        joined = self.named(f"{at}.join({other}, on = (a, b) => {on})")
+        if self.random.random() < 0.3:
+            joined += f".filter(j => {self.one_of('j.right.n > 1', 'j.left.n > 1', 'j.left.n == j.right.n')})"
+        keys = (
+            "j.left.n",
+            "j.right.n",
+            "j.right.m ?? j.left.n",
+            "if j.left.n > 1 then j.right.n else 0",
+            'length(j.right.k ?? "")',
+        )
+        key = self.one_of(*keys * 2, "j.left.m ?? 0", "6 // j.left.n")
+        values = ('length(j.left.k ?? "b")', "if j.left.x > 1.0 then 1 else 2", "j.left.n", "j.left.m ?? 0") * 2
+        pairs = f"{joined}.map_to_pair(j => ({key}, {self.one_of(*values)}))"
+        match self.random.randrange(3):
+            case 0:
+                grouped = f"{pairs}.reduce_by_key({self.random.choice(_REDUCERS)})"
+            case 1:
+                grouped = f"{pairs}.count()"
+            case _:
+                totals = self.one_of(
+                    "n = count(), most = max(value)",
+                    "n = count(value), most = min(value)",
+                    "n = sum(value)",
+                    "n = max(value), most = mean(value)",
+                )
+                grouped = f"{pairs}.aggregate_by_key({totals}).map_values(v => v.n)"
+        return self.named(f'{self.named(grouped)}.map(p => R {{ k: "a", n: p.key, m: p.value, x: 1.0 }})')
 
     def pairs(self, at: str) -> str:
         value = self.one_of("r.n", "r.n", "r.n", "6 // r.n")

@@ -5,6 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ghcm.optimizer.rules import RULES
+from ghcm.optimizer.rules.eager import EAGER_RULES
 from ghcm.spg.graph import Program
 from tests.campaigns import times
 from tests.laws.optimising import keeps_its_meaning, laws_used
@@ -19,7 +20,7 @@ NEVER_DECLINED = {"map(x => x) = nothing", "filter(true) = nothing", "distinct()
 
 def test_small_programs_keep_their_meaning_and_use_every_law() -> None:
     applied, declined = laws_used([keeps_its_meaning(program_of(seed)) for seed in range(COUNT)])
-    laws = {rule.law for rule in RULES}
+    laws = {rule.law for rule in (*RULES, *EAGER_RULES)}
     assert {law for law in laws if applied[law] < 20} == set()
     assert {law for law in laws if not declined[law]} <= NEVER_DECLINED
 

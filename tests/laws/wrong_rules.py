@@ -11,6 +11,7 @@ from ghcm.optimizer.draft import Change, Draft
 from ghcm.optimizer.liveness import DROP_UNUSED, LIVE
 from ghcm.optimizer.passes import Pass, Remarks
 from ghcm.optimizer.rules import Dropped, Merged, Outcome, Rewritten, Rule, Without, simplified
+from ghcm.optimizer.rules.eager import EAGER_RULES
 from ghcm.reducers import Builtin, Kind
 from ghcm.spg import ops
 from ghcm.spg.graph import Program, Task, Unit
@@ -125,7 +126,18 @@ def _counts_of_counts(draft: Draft, producer: Task, task: Task) -> Outcome | Non
     return Rewritten(Change((part, whole)), "split")
 
 
+def _parts_counted(draft: Draft, producer: Task, task: Task) -> Outcome | None:
+    """Of the parts that are made ahead of a join it is counted how many there are, and not what they hold."""
+    (rule,) = EAGER_RULES
+    outcome = rule.apply(draft, producer, task)
+    if not isinstance(outcome, Rewritten):
+        return outcome
+    *others, merge = outcome.change.put
+    return replace(outcome, change=replace(outcome.change, put=(*others, replace(merge, op=ops.Count()))))
+
+
 WRONG = (
+    Wrong("groups(join(a, b)) = groups(join(partial groups(a), b))", ops.MapToPair, ops.Count, _parts_counted),
     Wrong("count() = count() of count()", object, ops.Count, _counts_of_counts),
     Wrong("a filter is gone for one reader of two", ops.Filter, ops.Union, _without),
     Wrong("a condition on the null side of an outer join is asked before it", ops.Join, ops.Filter, _null_side),

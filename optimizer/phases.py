@@ -1,0 +1,78 @@
+"""Aggregations in phases: a partial one of any part of a group, the state that it leaves, and what merges states.
+
+Only such are taken apart in which no group can fail: a part would otherwise fail where the whole does not. Nothing here
+says where the phases stand.
+"""
+
+from dataclasses import dataclass, replace
+
+from ghcm.expr import Expr, Get, Lambda, Literal, MakeStruct, Var
+from ghcm.optimizer.expressions import substitute
+from ghcm.optimizer.reducing import cannot_fail, fits
+from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Kind, splittable
+from ghcm.spg import ops
+from ghcm.types import Bool, Field, Int, Struct, Type
+
+MERGED_BY = {
+    AggregateFunction.COUNT: AggregateFunction.SUM,
+    AggregateFunction.SUM: AggregateFunction.SUM,
+    AggregateFunction.MIN: AggregateFunction.MIN,
+    AggregateFunction.MAX: AggregateFunction.MAX,
+}
+"""What puts the states of an aggregate together, which are of its own type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phases:
+    """An aggregation of values of which `value` says what is read: `partial` gives a state of a part of them, which is
+    of the type `state`, and `merge` the result of several states.
+    """
+
+    value: Expr
+    partial: ops.GroupOp
+    state: Type
+    merge: ops.GroupOp
+
+
+def phases_of(op: ops.GroupOp, value: Expr) -> Phases | str:
+    """The aggregation of such values in phases, or why it has none."""
+    match op:
+        case ops.Count():
+            return Phases(Literal(True, Bool()), op, Int(), ops.ReduceByKey(Builtin(Kind.SUM, Int())))
+        case ops.ReduceByKey(reducer=reducer):
+            if not splittable(reducer):
+                return "its values are reduced in their order"
+            if not cannot_fail(reducer):
+                return "a part of a group may fail where the group does not"
+            return Phases(value, op, value.type, op)
+        case ops.AggregateByKey(aggregates=aggregates):
+            return _aggregated(op, aggregates, value)
+        case ops.GroupByKey():
+            return "the lists of its groups are in order"
+
+
+def _aggregated(op: ops.AggregateByKey, aggregates: tuple[Aggregate, ...], value: Expr) -> Phases | str:
+    unknown = [each.function.value for each in aggregates if each.function not in MERGED_BY]
+    if unknown:
+        return f"{unknown[0]} is not put together of parts"
+    if not all(map(fits, aggregates)):
+        return "a part of a group may fail where the group does not"
+    read: dict[Expr, str] = {}
+    for each in aggregates:
+        if each.argument is not None:
+            read.setdefault(substitute(each.argument, value), f"a{len(read)}")
+    taken = Struct(tuple(Field(name, part.type) for part, name in read.items()))
+    state = Struct(tuple(Field(each.name, each.type) for each in aggregates))
+    partial = [
+        each if each.argument is None else _reading(each, read[substitute(each.argument, value)], taken)
+        for each in aggregates
+    ]
+    merge = [replace(_reading(each, each.name, state), function=MERGED_BY[each.function]) for each in aggregates]
+    made = MakeStruct(tuple(read), taken) if read else Literal(True, Bool())
+    return Phases(made, ops.AggregateByKey(tuple(partial)), state, replace(op, aggregates=tuple(merge)))
+
+
+def _reading(aggregate: Aggregate, name: str, record: Struct) -> Aggregate:
+    """The aggregate of a field of such records."""
+    given = Var("v", record)
+    return replace(aggregate, argument=Lambda((given,), Get(given, name, record.field_of(name).type)))
