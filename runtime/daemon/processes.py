@@ -235,7 +235,9 @@ SLOT: dict[str, str] = {
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "ARROW_NUM_THREADS"), "1"),
     "POLARS_MAX_THREADS": "2",
     "ARROW_DEFAULT_MEMORY_POOL": "system",  # the one of its own asks for pages anew with each block
+    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),  # and so would the system's, for what a block of a few MB takes
+    "MALLOC_TRIM_THRESHOLD_": str(128 << 20),
 }
 """Thread pools of libraries, capped to what one slot may use: one thread for the loop, and of Polars one more, so that
-the loop does not wait for what is decoded or saved beside it.
+the loop does not wait for what is decoded or saved beside it. Memory of blocks is kept for the blocks that follow.
 """

@@ -90,10 +90,11 @@ class JsonLines:
             end = data.rfind(b"\n", start, start + _PIECE) + 1 or data.find(b"\n", start) + 1 or len(data)
             piece, start = data[start:end], end
             piece = piece if piece.endswith(b"\n") else piece + b"\n"
-            cells = None if self._shape is None else self._shape.cells(piece)
+            shape = self._shape  # which another thread may change
+            cells = None if shape is None else shape.cells(piece)
             if cells is None:
-                self._shape = Shape.of(piece[: piece.find(b"\n")])
-                cells = None if self._shape is None else self._shape.cells(piece)
+                self._shape = shape = Shape.of(piece[: piece.find(b"\n")])
+                cells = None if shape is None else shape.cells(piece)
             part = None if cells is None else self._columns.of_cells(cells)
             if part is None:
                 self._unlike = _PATIENCE

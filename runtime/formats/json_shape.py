@@ -162,11 +162,13 @@ class _Block:
         begin = start + negative
         size = end - begin
         odd: Marks = (size < 1) | (size > 2 * _WORD) | ((size > 1) & (self._bytes[begin] == _ZERO))
-        odd[0] |= end[0] < 2 * _WORD  # what is read ends with the number, and begins before the block
         value, wrong = _digits(self._words[np.maximum(end - _WORD, 0)], size)
         if bool((size > _WORD).any()):
             high, also = _digits(self._words[np.maximum(end - 2 * _WORD, 0)], size - _WORD)
             value, wrong = value + high * 10**_WORD, wrong | also
+        if end[0] < 2 * _WORD:  # what is read ends with the number, and here begins before the block
+            first = self.slice(int(begin[0]), int(end[0]))
+            value[0], wrong[0] = (int(first), False) if first.isdigit() else (0, True)
         return np.where(negative, -value, value), odd | wrong
 
     def slice(self, start: int, end: int) -> bytes:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ghcm.formats.files import BYTE_ORDER_MARK
 from ghcm.functions import Failure
 from ghcm.runtime.data.columns import Row
+from ghcm.runtime.formats.cells import UNSURE
 from ghcm.runtime.formats.chunks import Chunk
 from ghcm.runtime.formats.json_lines import JsonLines
 from ghcm.runtime.formats.json_shape import Shape
@@ -236,9 +237,9 @@ def _alike(number: int, changed: tuple[int, bytes] | None = None) -> bytes:
 
 @pytest.mark.parametrize("spelt", _SPELT)
 def test_lines_that_are_spelt_alike_are_read_as_others_are(spelt: bytes) -> None:
-    for place in range(10):
+    for line, place in [(0, 0), *((70, place) for place in range(10))]:
         lines = [_alike(number) for number in range(150)]
-        lines[70] = _alike(70, (place, spelt))
+        lines[line] = _alike(line, (place, spelt))
         data = b"\n".join(lines) + b"\n"
         _same(decode(JSON, ALIKE, [data]), by_reference(JSON, ALIKE, data))
 
@@ -261,6 +262,9 @@ def test_lines_that_are_spelt_alike_are_read_by_where_values_stand() -> None:
     by_values = JsonLines(ALIKE)._alike(data)  # pyright: ignore[reportPrivateUsage]
     assert by_values is not None
     assert by_values.height == 150
+    one = JsonLines(ALIKE)._alike(_alike(3, (0, b"-3")))  # pyright: ignore[reportPrivateUsage]
+    assert one is not None
+    assert not one[UNSURE].any()
     rows, dead = decode(JSON, ALIKE, [data])
     assert len(rows) == 149
     assert [detail.split(": ")[0] for detail, _ in dead] == ["f:71"]
