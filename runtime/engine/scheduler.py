@@ -22,9 +22,12 @@ from ghcm.runtime.histogram import Histogram
 T = TypeVar("T")
 
 _URGENT_STEPS = 64
-_COLLECT_IDLE_S = 5.0
-_COLLECT_BUSY_S = 60.0
-_FULL_EVERY = 100
+_COLLECT_S = 5.0
+"""After how long an idle loop looks for garbage."""
+_MANY_OBJECTS = 10_000
+"""New objects among which any loop looks for garbage, which takes as long as a short step."""
+_FULL_IDLE_S, _FULL_BUSY_S = 500.0, 6000.0
+"""After how long it looks among all objects, which takes as long as there are many."""
 _SHORT_STEP_S, _LONG_STEP_S = 0.003, 0.06
 _CALM_S = 5.0
 _FEW_TIMERS = 64
@@ -98,12 +101,11 @@ class Scheduler:
         self._asking = Lock()
         self._thread: int | None = None
         self._tame = tame_collector
-        self._collected = time.monotonic()
+        self._collected = self._collected_all = time.monotonic()
         self.held = Histogram()
         self.turns = 0
         self.waiting = False
         self._called = -_CALM_S
-        self._collections = 0
         self._compute: ThreadPoolExecutor | None = None
 
     def wake(self, tasklet: Tasklet) -> None:
@@ -225,8 +227,8 @@ class Scheduler:
             self._turn(self._urgent.popleft())
         if self._ready:
             self._turn(self._ready.popleft())
-        if self._tame and time.monotonic() - self._collected > _COLLECT_BUSY_S:
-            self._timed(self._collect)
+        if self._tame and gc.get_count()[0] > _MANY_OBJECTS:
+            self._timed(partial(self._collect, _FULL_BUSY_S))
         return True
 
     @property
@@ -254,15 +256,17 @@ class Scheduler:
         if self._posted or self._stopping:
             return
         now = time.monotonic()
-        if self._tame and now - self._collected > _COLLECT_IDLE_S:
-            self._timed(self._collect)
+        if self._tame and now - self._collected > _COLLECT_S:
+            self._timed(partial(self._collect, _FULL_IDLE_S))
         while self._timers and self._timers[0].cancelled:
             heapq.heappop(self._timers)
         self.waiting = True
         self._event.wait(max(0.0, self._timers[0].due - now) if self._timers else None)
         self.waiting = False
 
-    def _collect(self) -> None:
-        self._collections += 1
-        gc.collect(2 if self._collections % _FULL_EVERY == 0 else 1)
+    def _collect(self, full_after: float) -> None:
+        full = time.monotonic() - self._collected_all > full_after
+        gc.collect(2 if full else 1)
         self._collected = time.monotonic()
+        if full:
+            self._collected_all = self._collected

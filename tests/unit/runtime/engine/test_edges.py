@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event, Thread
-from weakref import ref
+from weakref import ReferenceType, ref
 
 import pytest
 from hypothesis import given
@@ -127,6 +127,46 @@ def run(scheduler: Scheduler) -> None:
     """Run the loop until it would sleep."""
     scheduler._sleep = scheduler.stop  # type: ignore[method-assign]
     scheduler.run()
+
+
+class Littering:
+    """Takes turns that leave circles behind, and notes how many of them there were at most."""
+
+    name, urgent = "littering", False
+
+    def __init__(self, turns: int, circles: int) -> None:
+        self.most = 0
+        self._turns, self._circles = turns, circles
+        self._left: list[ReferenceType[Circle]] = []
+
+    def step(self) -> Progress:
+        self._left = [each for each in self._left if each() is not None]
+        self.most = max(self.most, len(self._left))
+        for _ in range(self._circles):
+            circle = Circle()
+            circle.itself = circle
+            self._left.append(ref(circle))
+        self._turns -= 1
+        return Progress.WORKED if self._turns else Progress.DONE
+
+    def stepped(self, seconds: float) -> None:
+        pass
+
+    def fail(self, error: Exception) -> None:
+        raise error
+
+
+class Circle:
+    """Garbage that only the collector finds."""
+
+    itself: object = None
+
+
+def test_a_loop_that_never_rests_looks_for_garbage() -> None:
+    scheduler, tasklet = Scheduler(tame_collector=True), Littering(30, 5_000)
+    scheduler.wake(tasklet)
+    run(scheduler)
+    assert 5_000 <= tasklet.most <= 50_000
 
 
 def test_tasklets_take_turns_and_calls_go_first() -> None:
