@@ -1,8 +1,11 @@
-"""What a user waits for: `import ghcm`, `ghcm check`, and `ghcm run` to its first result on a program without Spark."""
+"""What a user waits for: `import ghcm`, `ghcm check`, and `ghcm run` to its first result on a program without Spark;
+and what such a program takes while nothing comes.
+"""
 
 from __future__ import annotations
 
 import json
+import signal
 import statistics
 import subprocess
 import sys
@@ -10,6 +13,8 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+import psutil
 
 from bench.table import Row
 
@@ -23,6 +28,16 @@ sink seen = files("seen", format = json, mode = append)
 
 stream numbers { generate(rows = 2000, rate = 500).map(g => { n: g.number }).to(seen) }
 """
+STILL = """program still
+
+sink seen = files("seen", format = json, mode = append)
+
+stream numbers { generate(rows = 500, rate = 500).map(g => { n: g.number }).to(seen) }
+
+stream words { counts = files("in/*.txt", follow = true).map_to_pair(l => (l.text, 1)).reduce_by_key((a, b) => a + b) }
+"""
+ASKED = "\nresponsive stream count(word: string) { words.counts.read(word).reply() }\n"
+_SETTLES_S, _STILL_S = 5.0, 20.0
 
 
 def measure(runs: int) -> list[Row]:
@@ -32,7 +47,9 @@ def measure(runs: int) -> list[Row]:
         _row("import ghcm", "aim: 300 ms", _times(lambda: _command([sys.executable, "-c", "import ghcm"]), runs)),
         _row("python alone", "", _times(lambda: _command([sys.executable, "-c", "pass"]), runs)),
         _row("ghcm check on the example", "aim: 1 s", _times(lambda: _command(check), runs)),
-        _row("ghcm run to the first result, no Spark", "aim: 2 s", _times(_first_result, runs)),
+        _row("ghcm run to the first result, no Spark", "aim: 1.5 s", _times(_first_result, runs)),
+        _still("an engine to which nothing comes", STILL),
+        _still("the same with a responsive unit, so with Redis", STILL + ASKED),
     ]
 
 
@@ -49,6 +66,30 @@ def _command(command: list[str]) -> float:
     start = time.perf_counter()
     subprocess.run(command, check=True, capture_output=True)
     return time.perf_counter() - start
+
+
+def _still(subject: str, text: str) -> Row:
+    """What the engine takes once it has run for some seconds."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "in").mkdir()
+        program = Path(folder) / "still.istream"
+        program.write_text(text)
+        with subprocess.Popen(
+            [*GHCM, "run", str(program), "--json"], cwd=folder, stdout=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout is not None
+            next(line for line in process.stdout if json.loads(line)["event"] == "commit")
+            time.sleep(_SETTLES_S)
+            below = psutil.Process(process.pid).children(recursive=True)
+            [engine] = [each for each in below if each.cmdline()[-1].endswith("warm_standby")]
+            before = sum(engine.cpu_times()[:2])
+            time.sleep(_STILL_S)
+            share = (sum(engine.cpu_times()[:2]) - before) / _STILL_S
+            size = engine.memory_info().rss / 2**20
+            process.send_signal(signal.SIGINT)
+            process.communicate()
+    figure = f"{size:.0f} MiB, {share:.2%} of a core"
+    return Row("start", subject, figure, "aims: 120 MB, 1 %", f"{_STILL_S:.0f} s")
 
 
 def _first_result() -> float:

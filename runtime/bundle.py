@@ -16,7 +16,6 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import ModuleType
 
@@ -283,6 +282,8 @@ def _package(requirement: str) -> str:
 
 
 def _installed(package: str) -> bool:
+    from importlib.metadata import PackageNotFoundError, version  # large, and few programs have requirements
+
     try:
         version(package)
     except (PackageNotFoundError, ValueError):  # none that has such a name

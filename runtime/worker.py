@@ -5,13 +5,13 @@ is closed; everything else is handed to the loop as the error it is.
 """
 
 import logging
+import sys
 import time
 from collections.abc import Callable
 from queue import SimpleQueue
 from threading import Event, Thread
 from typing import TypeVar
 
-import redis
 from tenacity import (
     RetryCallState,
     Retrying,
@@ -23,7 +23,6 @@ from tenacity import (
 )
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.pubsub.redis_connection import passes
 
 _log = logging.getLogger(__name__)
 
@@ -37,8 +36,13 @@ def may_pass(error: BaseException) -> bool:
     """Whether the cause of the error may pass by itself."""
     if isinstance(error, GhcmError) and error.__cause__ is not None:
         return may_pass(error.__cause__)
-    if isinstance(error, redis.RedisError):
-        return passes(error)
+    if "redis" in sys.modules:  # else it is no error of its client, which is large
+        import redis
+
+        from ghcm.runtime.pubsub.redis_connection import passes
+
+        if isinstance(error, redis.RedisError):
+            return passes(error)
     return isinstance(error, _PASSING) or getattr(error, "retriable", False)  # as errors of kafka-python say
 
 

@@ -25,7 +25,7 @@ from ghcm.runtime.daemon.protocol import LONGEST_LINE, decode, encode
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.jobs.store import open_store
 from ghcm.runtime.keeping import keep
-from ghcm.runtime.pubsub.cache import FEEDBACK_SECONDS, Inbox
+from ghcm.runtime.pubsub.cache import FEEDBACK_SECONDS
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.settings import Settings
 from ghcm.supervisor import call_routes, chart_routes, job_routes, pages, problems, sink_routes, status_routes
@@ -38,6 +38,7 @@ from ghcm.supervisor.catalogue import Catalogue, Reader
 from ghcm.supervisor.charts.renderer import ChartRenderer
 from ghcm.supervisor.gate import Gate, opened
 from ghcm.supervisor.health import Readiness, answer_beats
+from ghcm.supervisor.inbox import Inbox
 from ghcm.supervisor.metrics import Metrics
 from ghcm.supervisor.openapi import EVERYWHERE, Documented
 from ghcm.supervisor.sink_routes import Shown

@@ -17,11 +17,12 @@ from ghcm.runtime.jobs.calls import Call
 from ghcm.runtime.jobs.database import Busy
 from ghcm.runtime.jobs.store import JobState, Store
 from ghcm.runtime.logs import about
-from ghcm.runtime.pubsub.cache import AsyncMessageCache, Inbox, Topic
+from ghcm.runtime.pubsub.cache import AsyncMessageCache, Topic
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, failure, new_id, now_us
 from ghcm.runtime.settings import Settings
 from ghcm.supervisor.access.callers import publisher_of
 from ghcm.supervisor.catalogue import KnownUnit
+from ghcm.supervisor.inbox import Inbox
 from ghcm.supervisor.quotas import Quotas
 
 log = logging.getLogger("ghcm.supervisor")

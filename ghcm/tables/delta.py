@@ -17,7 +17,6 @@ from typing import Any, cast
 from urllib.parse import unquote
 
 import pyarrow
-import pyarrow.parquet
 
 from ghcm.durable import sync
 from ghcm.errors import GhcmError
@@ -150,9 +149,10 @@ class DeltaTable:
         """The files with the rows that a version added. GhcmError if it is not there."""
         merged = self._merged(version)
         if merged.exists():
-            tables: Any = pyarrow.parquet
+            import pyarrow.parquet
+
             name = f"{STAGING}/{KEPT[0]}/{merged.name}"
-            return [DataFile(name, tables.read_metadata(readable(merged)).num_rows)]
+            return [DataFile(name, cast("Any", pyarrow.parquet).read_metadata(readable(merged)).num_rows)]
         return list(self._there(version).files)
 
     def fit(self, mode: str) -> None:

@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import pyarrow
-import pyarrow.compute
-import pyarrow.parquet
 
 from ghcm.errors import GhcmError
 from ghcm.places import Place, readable
@@ -25,6 +23,9 @@ def last_of_each(files: Sequence[Place], key: Sequence[str], texts: Sequence[str
     """The rows of Parquet files as an Arrow table, of each key the last one, with null for those of the `texts` that
     are empty; they are also kept as a file.
     """
+    import pyarrow.compute  # both large, and few programs need them
+    import pyarrow.parquet
+
     arrow, compute, parquet = cast("Any", pyarrow), cast("Any", pyarrow.compute), cast("Any", pyarrow.parquet)
     written = arrow.concat_tables([parquet.read_table(readable(file), partitioning=None) for file in files])
     rows = written

@@ -16,7 +16,6 @@ from typing import Any, cast
 from urllib.parse import unquote
 
 import pyarrow as pa
-import pyarrow.parquet
 
 from ghcm import types
 from ghcm.errors import GhcmError, sentence, suggest
@@ -123,6 +122,8 @@ class OpenTable:
 
     def rows(self, file: TableFile, skipped: int = 0) -> Iterator[tuple[int, int, pa.RecordBatch]]:
         """The rows of a file behind the first ones, in batches with where each begins and ends in the file."""
+        import pyarrow.parquet
+
         parquet: Any = pyarrow.parquet
         path = self._path / file.name
         if not isinstance(path, Remote) and not path.exists():

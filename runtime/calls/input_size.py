@@ -14,7 +14,6 @@ from ghcm.runtime.sinks.sink import count
 from ghcm.spg.connectors import Files, Generate, Kafka, Memory, Socket, SourceConnector, SqlQuery, Table, text_of
 from ghcm.spg.graph import Program, Unit, all_tasks
 from ghcm.spg.ops import ReadSink, Source
-from ghcm.tables.reading import OpenTable
 from ghcm.types import Struct
 
 MOST_BYTES = 64 * 1024 * 1024
@@ -44,6 +43,8 @@ def _size(connector: SourceConnector, schema: Struct, connections: Connections) 
         case Files(path=path):
             return sum(place(base, file).stat().st_size for file in find_files(path, base)), 0
         case Table():
+            from ghcm.tables.reading import OpenTable  # large, and few programs need it
+
             try:
                 table = OpenTable(
                     place(base, connector.path), connector.path, schema, connector.version, connector.time_us

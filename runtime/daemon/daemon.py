@@ -29,7 +29,6 @@ from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.jobs.calls import CallState
 from ghcm.runtime.jobs.store import Store, open_store
 from ghcm.runtime.keeping import keep
-from ghcm.runtime.pubsub.durability import weaknesses
 from ghcm.runtime.settings import Settings
 from ghcm.version import __version__
 
@@ -57,7 +56,7 @@ class Daemon:
         self.url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
         self._watchers: set[asyncio.Queue[Document]] = set()
         self._standby = standby
-        self.warnings = weaknesses(settings.redis) if not settings.embedded else []
+        self.warnings = _weaknesses(settings)
         for warning in self.warnings:
             log.warning("%s", warning)
         self.jobs = Jobs(settings, state, store, listener, self.tell, waits=not standby)
@@ -132,6 +131,15 @@ class Daemon:
         """Tell everyone who watches."""
         for queue in self._watchers:
             queue.put_nowait(event)
+
+
+def _weaknesses(settings: Settings) -> list[str]:
+    """What the Redis that the daemon was given does not outlive; the private one is known."""
+    if settings.embedded:
+        return []
+    from ghcm.runtime.pubsub.durability import weaknesses  # with the client, which is large
+
+    return weaknesses(settings.redis)
 
 
 def run(

@@ -20,7 +20,6 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, cast
 
-import redis
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from ghcm.errors import GhcmError
@@ -28,7 +27,6 @@ from ghcm.fence import Fence, Lease, awake, fence_key, note_lease, owner_key, ta
 from ghcm.places import Place, Remote, make_private, place, write_private
 from ghcm.places import beside as lock_folder
 from ghcm.runtime.daemon.state import StateDirectory
-from ghcm.runtime.pubsub.redis_connection import failed, open_async_client
 from ghcm.spg.connectors import Mode
 from ghcm.spg.graph import Program
 from ghcm.spg.ops import To
@@ -252,7 +250,7 @@ class Leases:
         self._owner = owner
         self._folder = folder
         self._seconds = seconds
-        self._client = open_async_client(url) if url else None
+        self._client = _client(url) if url else None
         shutil.rmtree(folder, ignore_errors=True)  # the clock that they go by may have begun anew
 
     async def take(self, program: str) -> int:
@@ -323,6 +321,10 @@ class Leases:
             "Awaitable[object]",
             self._client.eval(script, 2, owner_key(program), fence_key(program), self._owner, *arguments),
         )
+        import redis
+
+        from ghcm.runtime.pubsub.redis_connection import failed
+
         try:
             return await evaluated
         except redis.RedisError as error:
@@ -337,6 +339,12 @@ class Leases:
             hint="stop the program there, or use another database of that Redis (redis://host:port/1). The claim of a "
             f"daemon that has died ends within {self._seconds:.0f} seconds.",
         )
+
+
+def _client(url: str) -> Any:
+    from ghcm.runtime.pubsub.redis_connection import open_async_client  # large, and few daemons share a Redis
+
+    return open_async_client(url)
 
 
 def owner_of(state: Path) -> str:

@@ -6,7 +6,6 @@ from typing import Any, cast
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ghcm.errors import GhcmError
 from ghcm.formats.csv_records import csv_records
@@ -59,6 +58,8 @@ def _read_parquet(path: Place, columns: Struct, values: Mapping[str, Any]) -> It
 def _parquet_frames(path: Place, columns: Struct, values: Mapping[str, Any]) -> Iterator[pl.DataFrame]:
     fixed, arrow = divided_values(columns, values), cast("Any", pa)
     try:
+        import pyarrow.parquet as pq  # large, and few programs need it
+
         with pq.ParquetFile(readable(path), coerce_int96_timestamp_unit="us") as file:
             there = [name for name in file.schema_arrow.names if name not in fixed]
             present = [name for name in columns.names if name in there] or there[:1]

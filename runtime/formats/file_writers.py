@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Protocol
 
 import polars as pl
-import pyarrow.parquet as pq
 
 from ghcm.runtime.data.columns import Row, columns_of
 from ghcm.runtime.formats.lines import encoder, header
@@ -48,6 +47,8 @@ class _ParquetWriter:
     def __init__(self, path: Path, columns: Struct) -> None:
         self._columns = columns
         schema = to_arrow(columns_of([], _types(columns)), columns, stored=True).schema
+        import pyarrow.parquet as pq  # large, and few programs need it
+
         self._file = pq.ParquetWriter(path, schema, compression="zstd")
         self._rows: list[Row] = []
 

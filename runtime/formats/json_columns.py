@@ -15,7 +15,6 @@ from typing import Any, cast
 import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.json as arrow_json
 
 from ghcm import types
@@ -257,6 +256,8 @@ def _parsed(data: memoryview, schema: pa.Schema) -> Any:
 
 
 def _within(table: Any, place: _Place) -> Any:
+    import pyarrow.compute as pc  # large, and few programs need it
+
     compute: Any = pc
     return compute.struct_field(table.column(place.parts[0]), list(place.parts[1:]))
 

@@ -10,7 +10,6 @@ from typing import Any, cast
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ghcm import types
 from ghcm.errors import GhcmError
@@ -169,6 +168,8 @@ def conform(table: pa.Table, columns: Struct, source: str) -> pl.DataFrame:
 
 def lacks(column: Any, type_: Type) -> bool:
     """Whether a part of the values is null that may not be; maps are lists of their entries."""
+    import pyarrow.compute as pc  # large, and few programs need it
+
     compute: Any = pc  # whose stubs know no types here
     parts: list[tuple[Any, Type]]
     match strip(type_):

@@ -6,7 +6,6 @@ first is gone. That a call has one answer is the call store's business, not the 
 belongs into a thread; `AsyncMessageCache` is the caller's side for an event loop.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +13,9 @@ from typing import Protocol
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, Unacceptable
+
+PATIENCE = 30.0
+"""Seconds that an operation waits for a server that is away; a private server is back within one."""
 
 START = "0"
 """The position before the first feedback of an address; the one before a moment is its milliseconds and `-0`."""
@@ -119,38 +121,6 @@ class AsyncMessageCache(Protocol):
     async def close(self) -> None:
         """End all iterators."""
         ...
-
-
-class Inbox:
-    """Feedback that comes to one address, handed to whoever waits for its call. Run `serve` as a task beside the
-    callers.
-    """
-
-    def __init__(self, cache: AsyncMessageCache, address: str) -> None:
-        self.address = address
-        self._cache = cache
-        self._followers: dict[str, list[asyncio.Queue[Feedback]]] = {}
-
-    async def serve(self, after: str = START, cache: AsyncMessageCache | None = None) -> None:
-        """Read what comes behind this position, until the cache (maybe another than the first) is closed."""
-        async for item in (cache or self._cache).feedback(self.address, after):
-            for queue in self._followers.get(item.feedback.id, ()):
-                queue.put_nowait(item.feedback)
-
-    @contextmanager
-    def follow(self, id: str) -> Generator[asyncio.Queue[Feedback]]:
-        """The feedback of this call from now on. Follow first, then look into the call store, so that nothing is
-        missed.
-        """
-        queue: asyncio.Queue[Feedback] = asyncio.Queue()
-        self._followers.setdefault(id, []).append(queue)
-        try:
-            yield queue
-        finally:
-            followers = self._followers[id]
-            followers.remove(queue)
-            if not followers:
-                del self._followers[id]
 
 
 def cache_topic(program: str, unit: str) -> str:

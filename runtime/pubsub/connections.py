@@ -2,29 +2,31 @@
 there is one.
 
 A program names folders, topics and keys; this says where they are. Holds no password beyond those it was given and
-prints none.
+prints none. Clients of Redis and Kafka are loaded by who asks for them: they are large, and not every process does.
 """
+
+from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
-
-from redis import Redis
-from redis.asyncio import Redis as AsyncRedis
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ghcm.errors import GhcmError
 from ghcm.fence import Fence, write_redis
 from ghcm.places import Place, place
-from ghcm.runtime.pubsub import durability
-from ghcm.runtime.pubsub.cache import AsyncMessageCache, MessageCache, Topic, cache_topic
+from ghcm.runtime.pubsub.cache import PATIENCE, AsyncMessageCache, MessageCache, Topic, cache_topic
 from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka
-from ghcm.runtime.pubsub.redis_cache import AsyncRedisCache, RedisCache
-from ghcm.runtime.pubsub.redis_connection import PATIENCE, open_async_client, open_client, stubborn
 from ghcm.spg.graph import Program, Unit
 from ghcm.spg.sinks import CACHES
 from ghcm.tables.database import Database, connection_url
+
+if TYPE_CHECKING:
+    from redis import Redis
+    from redis.asyncio import Redis as AsyncRedis
+
+    from ghcm.runtime.pubsub import durability
 
 T = TypeVar("T")
 
@@ -69,6 +71,8 @@ class Connections:
         """A client that all threads share. GhcmError where there is no Redis."""
         with self._lock:
             if self._client is None:
+                from ghcm.runtime.pubsub.redis_connection import open_client
+
                 self._client = open_client(self._needed_url())
             return self._client
 
@@ -76,6 +80,8 @@ class Connections:
         """What a command of the shared client returns; it bears a restart of the server. GhcmError where there is no
         Redis.
         """
+        from ghcm.runtime.pubsub.redis_connection import stubborn
+
         client = self.redis()
         return stubborn(self._needed_url(), lambda: command(client), patience=self.patience, closed=_NEVER)
 
@@ -89,6 +95,8 @@ class Connections:
         """
         if self.url is None or not self.url.startswith("unix:"):
             return
+        from ghcm.runtime.pubsub import durability
+
         if self._synced is None:
             found = self.run(durability.persistence)
             self._synced = (found.folder if found is not None and found.ours else None,)
@@ -101,6 +109,8 @@ class Connections:
         no Redis.
         """
         if self._async_client is None:
+            from ghcm.runtime.pubsub.redis_connection import open_async_client
+
             self._async_client = open_async_client(self._needed_url())
         return self._async_client
 
@@ -119,6 +129,8 @@ class Connections:
             with self._lock:
                 self._brokers = self._brokers or Brokers(self.kafka, self.patience)
             return KafkaCache(self._brokers, found.name, program, consumer, fence=self.fence)
+        from ghcm.runtime.pubsub.redis_cache import RedisCache
+
         patience, fence = self.patience, self.fence
         return RedisCache(self._needed_url(), found.name, program, consumer, patience=patience, fence=fence)
 
@@ -129,6 +141,8 @@ class Connections:
             from ghcm.runtime.pubsub.kafka_cache import AsyncKafkaCache
 
             return AsyncKafkaCache(self.cache(found, "", "caller"))
+        from ghcm.runtime.pubsub.redis_cache import AsyncRedisCache
+
         return AsyncRedisCache(self._needed_url(), found.name, patience=self.patience)
 
     def close(self) -> None:

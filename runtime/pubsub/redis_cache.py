@@ -19,11 +19,10 @@ from redis.client import Pipeline
 
 from ghcm.errors import GhcmError
 from ghcm.fence import Fence, hold, write_redis
-from ghcm.runtime.pubsub.cache import FEEDBACK_SECONDS, START, Delivery, Positioned
+from ghcm.runtime.pubsub.cache import FEEDBACK_SECONDS, PATIENCE, START, Delivery, Positioned
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, decode_feedback, encode
 from ghcm.runtime.pubsub.redis_connection import (
     BLOCK_SECONDS,
-    PATIENCE,
     may_be_mended,
     open_async_client,
     open_client,

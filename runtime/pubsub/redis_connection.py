@@ -29,11 +29,9 @@ from tenacity import (
 )
 
 from ghcm.errors import GhcmError, without_password
+from ghcm.runtime.pubsub.cache import PATIENCE
 
 T = TypeVar("T")
-
-PATIENCE = 30.0
-"""Seconds that an operation waits for a server that is away; a private server is back within one."""
 
 BLOCK_SECONDS = 5.0
 """The longest a read blocks in the server, so that a connection that has died in silence is noticed."""

@@ -7,8 +7,6 @@ import json
 from collections.abc import Sequence
 from typing import cast
 
-import redis
-
 from ghcm.fence import hold
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.pubsub.connections import Connections
@@ -55,6 +53,8 @@ def load_reply(connections: Connections, call: str) -> str | None:
 
 async def fetch_reply(connections: Connections, call: str) -> str | None:
     """As `load_reply`, for an event loop."""
+    import redis
+
     try:
         return _text(await connections.async_redis().get(reply_key(call)))
     except redis.RedisError:

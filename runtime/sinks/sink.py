@@ -1,28 +1,30 @@
 """Sinks by their connectors: writers, rows, versions and views of whatever kind a sink is.
 
-A new kind is a module of this room that is a `SinkBackend`, and a line of the registry here.
+A new kind is a module of this room that is a `SinkBackend`, and a line of the registry here. Modules are loaded when a
+program has such a sink: what they bring along is large.
 """
 
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
+from typing import cast
 
 from ghcm.errors import GhcmError
 from ghcm.fence import hold
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.runtime.sinks import discard_sink, redis_sink, sql_sink, table_sink
 from ghcm.runtime.sinks.at_once import AtOnceWriter
 from ghcm.runtime.sinks.backend import KeyOf, Page, SinkBackend, SinkView, SinkWriter
 from ghcm.runtime.sinks.fenced import fenced
 from ghcm.spg.connectors import Kafka, Redis, unreadable
 from ghcm.spg.graph import Sink
 
-_BACKENDS: Mapping[str, SinkBackend] = {
-    "discard": discard_sink,
-    "files": table_sink,
-    "parquet": table_sink,
-    "redis": redis_sink,
-    "sql": sql_sink,
+_BACKENDS: Mapping[str, str] = {
+    "discard": "discard_sink",
+    "files": "table_sink",
+    "parquet": "table_sink",
+    "redis": "redis_sink",
+    "sql": "sql_sink",
 }
 
 
@@ -98,4 +100,4 @@ def _backend(sink: Sink, what: str) -> SinkBackend:
     if word not in _BACKENDS:
         message = f'sink "{sink.name}" cannot be {what}: it is a place of {word}'
         raise GhcmError(message, code="GHCM-734", detail=unreadable(sink.connector))
-    return _BACKENDS[word]
+    return cast("SinkBackend", import_module(f"ghcm.runtime.sinks.{_BACKENDS[word]}"))

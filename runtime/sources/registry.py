@@ -1,4 +1,6 @@
-"""From the connector of a source to what reads it. What connectors are stands in `ghcm.spg.connectors`."""
+"""From the connector of a source to what reads it; what brings a large client or library along is loaded when a program
+needs it. What connectors are stands in `ghcm.spg.connectors`.
+"""
 
 from typing import assert_never
 
@@ -8,8 +10,6 @@ from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sources.files import FilesSource, FollowSource
 from ghcm.runtime.sources.memory import GenerateSource, RowsSource
 from ghcm.runtime.sources.source import Source
-from ghcm.runtime.sources.sql import SqlSource
-from ghcm.runtime.sources.table import TableSource
 from ghcm.runtime.sources.tail import TailSource
 from ghcm.runtime.sources.tcp import SocketSource
 from ghcm.spg.connectors import Connector, Files, Generate, Kafka, Memory, Socket, SourceConnector, SqlQuery, Table
@@ -33,6 +33,8 @@ def open_source(
         case Files():
             return FilesSource(connector, schema, name, base, piece)
         case Table():
+            from ghcm.runtime.sources.table import TableSource
+
             return TableSource(connector, schema, name, base)
         case Socket():
             return SocketSource(connector, schema, name)
@@ -41,9 +43,11 @@ def open_source(
         case Generate():
             return GenerateSource(connector, schema, name)
         case SqlQuery():
+            from ghcm.runtime.sources.sql import SqlSource
+
             return SqlSource(connector, schema, name, connections.database(connector.connection), connections.patience)
         case Kafka():
-            from ghcm.runtime.sources.kafka import KafkaSource  # its client is large, and few programs need it
+            from ghcm.runtime.sources.kafka import KafkaSource
 
             return KafkaSource(connector, schema, name, connections.kafka, connections.patience)
         case _:

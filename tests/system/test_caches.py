@@ -17,11 +17,12 @@ from ghcm.errors import GhcmError
 from ghcm.runtime.calls.ordering import SerialQueue
 from ghcm.runtime.calls.receiver import Receiver
 from ghcm.runtime.jobs.store import open_store
-from ghcm.runtime.pubsub.cache import START, AsyncMessageCache, Delivery, Inbox, MessageCache
+from ghcm.runtime.pubsub.cache import START, AsyncMessageCache, Delivery, MessageCache
 from ghcm.runtime.pubsub.envelope import LIMIT, Feedback, Instruction, State, new_id
 from ghcm.runtime.pubsub.kafka_cache import AsyncKafkaCache, KafkaCache
 from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka, topic_name
 from ghcm.runtime.pubsub.redis_cache import AsyncRedisCache, RedisCache
+from ghcm.supervisor.inbox import Inbox
 from tests.kafka_server import brokers, records
 from tests.redis_server import shared_server
 from tests.system.running import until

@@ -10,11 +10,12 @@ import pytest
 from ghcm.errors import GhcmError
 from ghcm.runtime.jobs.calls import CallState
 from ghcm.runtime.jobs.store import JobState, Store, open_store
-from ghcm.runtime.pubsub.cache import START, Inbox, Positioned, Topic
+from ghcm.runtime.pubsub.cache import START, Positioned, Topic
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State
 from ghcm.supervisor import call_service
 from ghcm.supervisor.call_service import CallService
 from ghcm.supervisor.catalogue import KnownUnit
+from ghcm.supervisor.inbox import Inbox
 from ghcm.supervisor.models import parameters_model
 from ghcm.supervisor.problems import problem_of
 from tests.unit.runtime.small_operators import unit

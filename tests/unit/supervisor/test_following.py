@@ -10,9 +10,9 @@ from ghcm.errors import GhcmError
 from ghcm.runtime import keeping
 from ghcm.runtime.daemon.protocol import encode
 from ghcm.runtime.daemon.state import StateDirectory
-from ghcm.runtime.pubsub.cache import Inbox
 from ghcm.supervisor import app
 from ghcm.supervisor.app import Supervisor
+from ghcm.supervisor.inbox import Inbox
 from tests.unit.supervisor.serving import CALLS, serving
 
 EVENTS = 50

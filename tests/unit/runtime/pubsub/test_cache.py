@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.pubsub.cache import Inbox, Topic
+from ghcm.runtime.pubsub.cache import Topic
 from ghcm.runtime.pubsub.connections import Connections, topic_of
 from ghcm.runtime.pubsub.envelope import LIMIT, Feedback, Instruction, State
 from ghcm.runtime.sinks.reply import load_reply, store_reply
 from ghcm.source import Origin
 from ghcm.spg.connectors import Connector, Format, Kafka, Parquet, Redis
 from ghcm.spg.graph import Cache, Program, Unit
+from ghcm.supervisor.inbox import Inbox
 from tests.redis_server import connected
 
 CALL = Instruction("c1", "p", "u", {"n": 1})
