@@ -25,6 +25,7 @@ from bench import (
     sistream1,
     startup,
     state,
+    techniques,
     topics,
     words,
 )
@@ -48,6 +49,7 @@ def main() -> None:
         "scenarios",
         "topics",
         "chains",
+        "techniques",
         "expansion",
         "state",
         "doors",
@@ -88,6 +90,7 @@ def main() -> None:
         "doors": lambda: doors.measure(options.rows or 10_000_000, options.runs),
         "topics": lambda: topics.measure(options.runs),
         "chains": lambda: chains.measure(options.runs),
+        "techniques": lambda: techniques.measure(options.runs),
         "expansion": lambda: expansion.measure(options.runs),
         "state": state.measure,
         "eager": lambda: eager.measure(options.rows or 24_000_000, options.runs),

@@ -1,4 +1,6 @@
-"""How long a program takes to check and to compile as it grows: 500, 1,000, 2,000 and 4,000 lines."""
+"""How long a program takes to check and to compile as it grows: 500, 1,000, 2,000 and 4,000 lines; and one unit to be
+optimised: 250, 500, 1,000 and 2,000 tasks.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,7 @@ from bench.table import Row
 __all__ = ["measure", "written"]
 
 LINES = (500, 1000, 2000, 4000)
+TASKS = (250, 500, 1000, 2000)
 RECORD = "record Event { at: timestamp, name: string, size: int, ratio: float?, tag: string? }"
 UNITS = """
 sink shares{n} = redis("shares{n}", key = r => (r.key, r.window.start))
@@ -55,6 +58,19 @@ def written(lines: int) -> str:
     return "\n".join(["program large", "", RECORD, *(UNITS.format(n=n).rstrip("\n") for n in range(groups))]) + "\n"
 
 
+def long_unit(tasks: int) -> str:
+    """A program of one chain of about so many tasks: filters, maps, and a union and groups now and then."""
+    steps = [f"    .filter(e => e.size > {n} and e.ratio is not null)" for n in range(tasks)]
+    for n in range(1, tasks, 2):
+        steps[n] = f"    .map(e => e with {{ size: e.size + {n} }})"
+    for n in range(9, tasks, 20):
+        steps[n] = "    .distinct()"
+    return "\n".join(
+        ["program long", RECORD, 'sink kept = parquet("kept", mode = append)', "batch watch {",
+         '  files("in", format = json).as(Event)', *steps, "    .to(kept)", "}", ""]
+    )  # fmt: skip
+
+
 def measure(runs: int) -> list[Row]:
     """For each size the median of `runs` times in one process that has compiled before."""
     from ghcm import driver
@@ -72,7 +88,19 @@ def measure(runs: int) -> list[Row]:
             counted = path.read_text().count("\n")
             aim = "aim: 1 s" if lines == 1000 else f"{compiling / counted * 1e6:.0f} us a line"
             rows.append(Row("compile", f"a program of {counted:,} lines", figure, aim, f"median of {runs}"))
-    return rows
+        return rows + [_optimised(Path(folder) / "long.istream", tasks, runs) for tasks in TASKS]
+
+
+def _optimised(path: Path, tasks: int, runs: int) -> Row:
+    from ghcm import driver
+    from ghcm.optimizer import optimise
+
+    path.write_text(long_unit(tasks))
+    program = driver.check(path)
+    optimise(program)
+    seconds = _median(lambda: optimise(program), runs)
+    aim = "aim: 2 s" if tasks == 1000 else f"{seconds / tasks * 1e6:.0f} us a task"
+    return Row("compile", f"a unit of {tasks:,} tasks, optimised", f"{seconds * 1e3:.0f} ms", aim, f"median of {runs}")
 
 
 def _median(run: Callable[[], object], runs: int) -> float:

@@ -8,8 +8,10 @@ from ghcm.optimizer.rules import RULES
 from ghcm.optimizer.rules.eager import EAGER_RULES
 from ghcm.spg.graph import Program
 from tests.campaigns import times
+from tests.laws.differential import problems
 from tests.laws.optimising import keeps_its_meaning, laws_used
 from tests.laws.rewritable import program_of
+from tests.laws.spg_whole import Case
 from tests.laws.spgs import CASES, operator_case, programs
 from tests.laws.wrong_rules import WRONG, Wrong
 
@@ -23,6 +25,11 @@ def test_small_programs_keep_their_meaning_and_use_every_law() -> None:
     laws = {rule.law for rule in (*RULES, *EAGER_RULES)}
     assert {law for law in laws if applied[law] < 20} == set()
     assert {law for law in laws if not declined[law]} <= NEVER_DECLINED
+
+
+def test_small_programs_do_the_same_on_the_native_engine() -> None:
+    cases = [(seed, Case(program_of(seed))) for seed in range(times(300))]
+    assert [(seed, said[:2]) for seed, case in cases if (said := problems(case))] == []
 
 
 @settings(deadline=None, max_examples=times(80), suppress_health_check=list(HealthCheck))
