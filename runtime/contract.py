@@ -174,6 +174,16 @@ class Keeper(Protocol):
 
 
 @runtime_checkable
+class Asking(Protocol):
+    """What an operator also offers that asks others and waits for them: `process` is called on a thread of its own, and
+    nothing else is called meanwhile but `close`.
+    """
+
+    def close(self) -> None:
+        """Ask nobody any more, and have `process` end with an error; does not wait."""
+
+
+@runtime_checkable
 class TableReader(Protocol):
     """What an operator also offers that reads the table before it, where it stands, and not what that gives on."""
 
@@ -194,9 +204,10 @@ class Context:
     """What an operator may know of the run it is part of. `parameters`: canonical values by name, complete with
     defaults.
 
-    `load` gives the user's Python module of a name. `rows` is the most rows that an emitted batch should have; what
-    groups give in columns has up to eight times as many. From `columnar_from` records on the columnar form is taken to
-    be faster. `unmerged` rows of groups wait to be merged, and twice as many more as the last merge gave.
+    `load` gives the user's Python module of a name, `connections` (`ghcm.runtime.pubsub.connections`) what is outside.
+    `rows` is the most rows that an emitted batch should have; what groups give in columns has up to eight times as
+    many. From `columnar_from` records on the columnar form is taken to be faster. `unmerged` rows of groups wait to be
+    merged, and twice as many more as the last merge gave.
     """
 
     program: str = ""
@@ -204,6 +215,7 @@ class Context:
     form: Form = "auto"
     now: Callable[[], int] = lambda: time.time_ns() // 1000
     load: Callable[[str], ModuleType] = importlib.import_module
+    connections: object = None
     rows: int = 8192
     groups: int = 128
     columnar_from: int = 256

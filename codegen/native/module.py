@@ -120,9 +120,9 @@ def _section(program: Program, at: Place) -> Section | None:
             return publishing(at, op)
         case ops.ReadTable(key=key) if key is not None:
             return reading(at, key)
-        case ops.Source() | ops.ArrivalTime() | ops.Sessions() | ops.PythonBatch() | ops.Union() | ops.Changes():
+        case ops.Source() | ops.ArrivalTime() | ops.Sessions() | ops.PythonBatch() | ops.Lookup() | ops.Union():
             return None
-        case ops.Distinct() | ops.Iterate() | ops.ReadSink() | ops.ReadTable() | ops.Reply():
+        case ops.Changes() | ops.Distinct() | ops.Iterate() | ops.ReadSink() | ops.ReadTable() | ops.Reply():
             return None
         case _:
             assert_never(op)

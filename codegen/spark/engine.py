@@ -23,7 +23,7 @@ from ghcm.spg.connectors import (
     unreadable,
 )
 from ghcm.spg.graph import Program, Sink, Task, Unit
-from ghcm.spg.ops import ArrivalTime, ReadSink, ReadTable, Source, To
+from ghcm.spg.ops import ArrivalTime, Lookup, ReadSink, ReadTable, Source, To
 from ghcm.spg.sinks import SINKS, modes_of
 from ghcm.support import YES, Engine, Never, NotYet, Support
 
@@ -51,6 +51,10 @@ class Spark:
                 return NotYet(reason, code="GHCM-520", hint="write the table to a sink and read that.")
             case ArrivalTime():
                 return Never(f'"{task.id}" goes by the clock, and a batch job has none', code="GHCM-520")
+            case Lookup():
+                reason = f'"{task.id}" asks a service for each record, which Spark would ask again for each attempt'
+                hint = "engine = native runs it; or read what the service has as a source, and join it."
+                return Never(reason, code="GHCM-520", hint=hint)
             case ReadSink(sink=name):
                 return _reads(program.sink(name))
             case To(sink=name):

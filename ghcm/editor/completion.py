@@ -260,6 +260,8 @@ def words_of(argument: Argument, declared: Mapping[str, ast.Declaration]) -> tup
             return tuple(name for name, each in declared.items() if isinstance(each, ast.SinkDecl))
         case "record":
             return tuple(name for name, each in declared.items() if isinstance(each, _RECORDS))
+        case "service":
+            return ("redis", "sql", "http", "memory")
         case "field":
             records = (each for each in declared.values() if isinstance(each, ast.RecordDecl))
             return tuple(dict.fromkeys(field.name.text for record in records for field in record.fields))

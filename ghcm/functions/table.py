@@ -28,6 +28,7 @@ class Failure(Enum):
     NULL_TIME = "null_time"
     PYTHON = "python"
     WRONG_RESULT = "wrong_result"
+    LOOKUP = "lookup"
 
 
 class Nulls(Enum):

@@ -185,6 +185,8 @@ def _step(operator: Operator, span: Span | None, written: ast.Apply, unit: UnitD
 
 def _check_engine(operator: Operator, span: Span | None, unit: UnitDraft) -> None:
     kind = unit.declaration.kind
+    if kind == "batch" and operator.native_in_batches:  # what a unit asks for Spark says itself
+        return
     match operator.support(unit.engine):
         case NotYet(reason=reason):
             everywhere = isinstance(operator.support(Engine.REFERENCE), NotYet)

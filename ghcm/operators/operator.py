@@ -42,7 +42,9 @@ _Written: TypeAlias = Literal[
     "field",
     "any",
 ]
-_Named: TypeAlias = Literal["lambda1", "lambda2", "aggregate", "window", "collection", "record", "rows", "sink", "call"]
+_Named: TypeAlias = Literal[
+    "lambda1", "lambda2", "aggregate", "window", "collection", "record", "rows", "sink", "call", "service"
+]
 Kind: TypeAlias = _Written | _Named
 
 
@@ -107,6 +109,8 @@ class Operator:
     row: Support = YES
     columnar: Support = YES
     spark: Support = YES
+    native_in_batches: bool = False
+    """Whether a batch unit that has it runs all the same, on the native engine."""
     examples: tuple[Pipeline, ...] = ()
 
     def example(

@@ -146,6 +146,45 @@ ROWS = (
         columnar=_BY_ROW,
     ).example('memory(["to be"]).python("string:capwords") : string', '"To Be"'),
     Operator(
+        "lookup",
+        arguments=(
+            Argument("service", "service"),
+            Argument("key", "lambda1", positional=False),
+            Argument("record", "record", positional=False),
+            option("as", "lambda2"),
+            option("parallel", "int"),
+            option("timeout", "duration"),
+            option("retries", "int"),
+            option("cache", "duration"),
+        ),
+        gives="Stream<{left: T, right: R?}>, or what as makes of the two",
+        meaning=(
+            "asks a service outside for the record of each key, which is a text or a whole number: a key of Redis "
+            'that holds JSON, or fields with form = hash, redis("user:{key}"); the row of a query, sql("shop", query = '
+            '"select name from users where id = :key"); a JSON object over HTTP, http("https://host/users/{key}"); or '
+            "rows that stand in the program, memory([...]). right is null where there is none, also for a null key and "
+            "where HTTP answers 404. Records keep their order. At most parallel requests (16) are under way at a time, "
+            "each for timeout (5s); one that fails for a reason that may pass (a server that is away, hangs, is busy) "
+            "is repeated without end, and nothing more is read meanwhile, or retries times; then the record is a dead "
+            "letter, as it is at once where the answer is no record or a refusal. An answer counts for cache (not at "
+            "all), also that there is none. A record that is taken again after a crash is asked for again, so that "
+            "the answer may be another one. The reference, and ghcm verify, look it up in a table given at one moment"
+        ),
+        failures=(Failure.LOOKUP, *EXPRESSION),
+        columnar=Never("its keys are asked for one by one"),
+        spark=Never("Spark repeats parts of its work, and would ask again: a batch unit with it runs natively"),
+        native_in_batches=True,
+    ).example(
+        (
+            'visits = memory([{ page: "/", user: 1 }, { page: "/docs", user: 2 }])\n'
+            'visits.lookup(memory([{ key: 1, name: "Ada" }]), key = v => v.user, record = User, as = (v, u) => '
+            "{ page: v.page, name: u.name })"
+        ),
+        '{"page": "/", "name": "Ada"}',
+        '{"page": "/docs", "name": null}',
+        declares="record User { name: string }",
+    ),
+    Operator(
         "union",
         arguments=(Argument("others", "collection", repeated=True),),
         gives="the same",

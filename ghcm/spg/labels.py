@@ -12,6 +12,7 @@ from ghcm.spg.notation.expressions import print_expr
 from ghcm.spg.notation.natural import Scope
 from ghcm.spg.notation.types import print_type
 from ghcm.spg.ops import Op, Policy, Sliding, Tumbling
+from ghcm.spg.services import service_text
 from ghcm.spg.traits import snake, traits_of
 from ghcm.types import Struct
 
@@ -32,6 +33,8 @@ def _made(op: Op) -> str:
             return f"event_time {_text(time)}{bound}" + (f", idle {duration_text(idle)}" if idle is not None else "")
         case ops.Window(assigner=assigner, allowed_lateness_us=lateness):
             return f"window {_windows(assigner)}{_late(lateness)}"
+        case ops.Lookup(service=service):
+            return f"lookup {service_text(service)}"
         case ops.Sessions(gap_us=gap, allowed_lateness_us=lateness):
             return f"window session({duration_text(gap)}){_late(lateness)}"
         case ops.ReduceByKey(reducer=reducer):

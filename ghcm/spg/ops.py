@@ -13,6 +13,7 @@ from ghcm.expr import Expr, Lambda
 from ghcm.reducers import Aggregate, Reducer
 from ghcm.spg.connectors import Connector
 from ghcm.spg.joining import JoinKind
+from ghcm.spg.services import Lookup as Lookup  # noqa: PLC0414 - an operation like the others
 from ghcm.spg.traits import TIMED, Arity, Role, State, Time, Together, Traits, operation
 from ghcm.types import Struct, Type
 
@@ -392,9 +393,8 @@ class Reply:
     """Writes its records to the implicit sink of the call; gives nothing on."""
 
 
-FlowOp: TypeAlias = Source | EventTime | ArrivalTime | RowOp | PythonBatch | Sessions | Union
+FlowOp: TypeAlias = Source | EventTime | ArrivalTime | RowOp | PythonBatch | Lookup | Sessions | Union
 GroupOp: TypeAlias = ReduceByKey | AggregateByKey | GroupByKey | Count
 WholeOp: TypeAlias = GroupOp | Changes | Distinct | Sort | Top | Join | Iterate
 EndOp: TypeAlias = To | Publish | Reply
-
 Op: TypeAlias = FlowOp | WholeOp | ReadSink | ReadTable | EndOp | Fused

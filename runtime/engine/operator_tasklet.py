@@ -9,11 +9,23 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from threading import Event
 
-from ghcm.runtime.contract import INFINITY, NEVER, Clock, Gate, Idler, Keeper, Operator, Outbox, Publication, WallClock
+from ghcm.runtime.contract import (
+    INFINITY,
+    NEVER,
+    Asking,
+    Clock,
+    Gate,
+    Idler,
+    Keeper,
+    Operator,
+    Outbox,
+    Publication,
+    WallClock,
+)
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.dead_letter import DeadLetter
 from ghcm.runtime.engine.edge import Barrier, End, Item, Partitions, Watermark
@@ -117,6 +129,8 @@ class OperatorTasklet(UnitTasklet):
         self._done_before = done_before
         self._computes = computes
         self._beside: _Beside | None = None
+        self._asking = operator if isinstance(operator, Asking) else None
+        self._own: ThreadPoolExecutor | None = None
         self._keeper = operator if isinstance(operator, Keeper) and not computes else None
         self._idler = operator if isinstance(operator, Idler) else None
         self._follower = follower if self._idler is not None else None
@@ -128,6 +142,10 @@ class OperatorTasklet(UnitTasklet):
         super().close()
         self.outbox.close()
         self._todo.clear()
+        if self._asking is not None:
+            self._asking.close()
+        if self._own is not None:
+            self._own.shutdown(wait=False)
 
     def step(self) -> Progress:
         """Finish what was refused, then handle one item."""
@@ -216,7 +234,8 @@ class OperatorTasklet(UnitTasklet):
         return taken
 
     def _processed(self, ordinal: int, batch: Batch) -> bool:
-        if self._beside is not None or (self._computes and batch.columnar and len(batch) >= _LARGE):
+        large = self._computes and batch.columnar and len(batch) >= _LARGE
+        if self._beside is not None or self._asking is not None or large:
             beside = self._beside or self._begin_beside(ordinal, batch)
             if not beside.done:
                 return False
@@ -269,7 +288,12 @@ class OperatorTasklet(UnitTasklet):
                     self.outbox.dead(letter)
                 self._host.scheduler.wake(self)
 
-        self._host.scheduler.beside(process, done)
+        if self._asking is None:
+            self._host.scheduler.beside(process, done)
+            return beside
+        if self._own is None:
+            self._own = ThreadPoolExecutor(1, f"ghcm-{self.name}")
+        self._own.submit(process).add_done_callback(lambda made: self._host.scheduler.post(partial(done, made)))
         return beside
 
     def _tick(self) -> bool:

@@ -116,7 +116,7 @@ class Services:
 
     def operator(self, task: Task, unit: Unit, parameters: Mapping[str, object]) -> Operator:
         """A new operator of a task."""
-        context = Context(self.program.name, parameters, self.form, self.now, self.compiled.load)
+        context = Context(self.program.name, parameters, self.form, self.now, self.compiled.load, self.connections)
         return self.build(task, unit, self.code(unit).get(task.id), context)
 
     def source(self, task: Task, unit: Unit, parameters: Mapping[str, object], versions: Mapping[str, str]) -> Reading:

@@ -10,7 +10,8 @@ from ghcm.runtime.operators.distinct import DistinctOperator
 from ghcm.runtime.operators.event_time import EventTimeOperator, ProcessingTimeOperator
 from ghcm.runtime.operators.groups import GroupOperator
 from ghcm.runtime.operators.iterate import IterateOperator
-from ghcm.runtime.operators.join import JoinOperator, LookupOperator
+from ghcm.runtime.operators.join import JoinOperator, LookupJoinOperator
+from ghcm.runtime.operators.lookup import LookupOperator
 from ghcm.runtime.operators.ordering import OrderOperator, WindowTopOperator
 from ghcm.runtime.operators.publish import PublishOperator
 from ghcm.runtime.operators.rows import ChainOperator, PythonBatchOperator, UnionOperator
@@ -41,6 +42,8 @@ def build(task: Task, unit: Unit, code: codes.TaskCode | None, context: Context)
             return ProcessingTimeOperator(task, unit, context)
         case ops.PythonBatch():
             return PythonBatchOperator(task, op, unit, context)
+        case ops.Lookup():
+            return LookupOperator(task, op, unit, context)
         case ops.Union():
             return UnionOperator(task, unit, context)
         case ops.ReduceByKey() | ops.AggregateByKey() | ops.GroupByKey() | ops.Count():
@@ -73,7 +76,7 @@ def _joining(
 ) -> Callable[[Task, ops.Join, Unit, codes.JoinCode, Context], Operator]:
     if is_endless(left, right):
         return StreamAsOfOperator if op.asof else StreamJoinOperator
-    return LookupOperator if is_lookup(left, right) else JoinOperator
+    return LookupJoinOperator if is_lookup(left, right) else JoinOperator
 
 
 def _code(task: Task, code: codes.TaskCode | None, kind: type[C]) -> C:

@@ -175,7 +175,7 @@ def group_of(exchange: Exchange, side: Collection) -> Callable[[Row], int]:
 LEFT, RIGHT = 0, 1
 
 
-class LookupOperator(JoiningOperator):
+class LookupJoinOperator(JoiningOperator):
     """Keeps the right rows by key, of a table one for each; and the left ones that came before the right side was
     complete.
     """

@@ -76,6 +76,12 @@ class Connections:
                 self._client = open_client(self._needed_url())
             return self._client
 
+    def redis_within(self, seconds: float) -> Redis:
+        """A client for somebody alone, who closes it, whose commands take so long at most. GhcmError where there is no
+        Redis.
+        """
+        return open_client(self._needed_url(), seconds=seconds)
+
     def run(self, command: Callable[[Redis], T]) -> T:
         """What a command of the shared client returns; it bears a restart of the server. GhcmError where there is no
         Redis.

@@ -61,14 +61,18 @@ def commands(client: redis.Redis) -> Any:
     return client
 
 
-def open_client(url: str, *, connected: Callable[[Any], None] | None = None) -> redis.Redis:
-    """A client whose commands raise at once when the connection is lost; connections are made when they are needed.
+def open_client(
+    url: str, *, connected: Callable[[Any], None] | None = None, seconds: float | None = None
+) -> redis.Redis:
+    """A client whose commands raise at once when the connection is lost, and after so many `seconds` without an answer;
+    connections are made when they are needed.
 
     `connected` is called with each in topic of its `on_connect`.
     """
+    limits = {} if seconds is None else {"socket_timeout": seconds, "socket_connect_timeout": seconds}
     try:
         return redis.Redis.from_url(  # pyright: ignore[reportUnknownMemberType]
-            url, retry=Retry(NoBackoff(), 0), redis_connect_func=connected, **_OPTIONS
+            url, retry=Retry(NoBackoff(), 0), redis_connect_func=connected, **_OPTIONS | limits
         )
     except ValueError as error:
         raise _no_url(url, error) from error

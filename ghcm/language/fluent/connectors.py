@@ -103,6 +103,11 @@ def sql(connection: str, table: str | None = None, **options: Any) -> Pipeline:
     return start("sql", (connection,) if table is None else (connection, table), options)
 
 
+def http(url: str) -> Pipeline:
+    """Objects of an HTTP server, which `lookup` asks for: "https://host/users/{key}"."""
+    return start("http", (url,), {})
+
+
 def tumbling(size: Duration, **options: Any) -> Traced:
     """Windows of one size, one after the other. Options: `offset`, `time` ("event", "processing")."""
     return Traced(applied("tumbling", (size,), options, here()))

@@ -40,7 +40,7 @@ def join(step: Step, left: Flow) -> Bound:
     if kind.left_alone:
         message = f'"as" puts two records together, and a {kind.value} join gives those of the left side as they are'
         raise step.report(Code.BAD_JOIN, message, step.given.span("as"), hint="map(...) behind it makes others.")
-    return _put_together(step, joined)
+    return put_together(step, joined)
 
 
 @rule(RULES, "cross")
@@ -62,11 +62,15 @@ def cross(step: Step, left: Flow) -> Bound:
     )
     op = Join(JoinKind.INNER, (mine,), (other,), None, by_key=False)
     joined = _result(step, op, collection, (left, Global()), (right, Global()))
-    return joined if step.given.expr("as") is None else _put_together(step, joined)
+    return put_together(step, joined)
 
 
-def _put_together(step: Step, joined: Flow) -> Flow:
-    """What `as` makes of the left and the right record of each pair; of pairs joined by key it is the value."""
+def put_together(step: Step, joined: Flow) -> Flow:
+    """What `as` makes of the left and the right record of each pair, which stay as they are where nothing is said; of
+    pairs joined by key it is the value.
+    """
+    if step.given.expr("as") is None:
+        return joined
     collection, element = joined.collection, joined.collection.element
     assert isinstance(element, Struct), "what is joined are two records"
     by_key = collection.shape is Shape.PAIRS

@@ -17,6 +17,7 @@ from ghcm.spg.reference.aggregates import aggregate, given
 from ghcm.spg.reference.ends import publish, read_sink, read_table, source, write
 from ghcm.spg.reference.functions import Failed
 from ghcm.spg.reference.joins import joined, looked_up_in_time
+from ghcm.spg.reference.lookups import looked_up
 from ghcm.spg.reference.operations import (
     aggregated,
     arrival_time,
@@ -100,8 +101,9 @@ def run(
     `parameters`: canonical values by name; the others have their defaults. `base`: where paths and user modules start
     from. `inputs`: raw bytes by source task and partition name, instead of what its files or socket give; of a topic
     messages by partition ("topic/0"), or lines that are the values of messages. `sinks`: canonical rows of the sinks
-    that are read. `tables`: pairs by (unit, task). `arrivals`: by task that goes by the clock, or of which partitions
-    may be idle, when each record comes to it (microseconds). GhcmError where there is nothing to read.
+    that are read. `tables`: pairs by (unit, task), of a lookup those that its service has. `arrivals`: by task that
+    goes by the clock, or of which partitions may be idle, when each record comes to it (microseconds). GhcmError where
+    there is nothing to read.
     """
     unit = program.unit(unit_name)
     given = {each.name: each.default for each in unit.parameters} | dict(parameters or {})
@@ -188,6 +190,8 @@ def _run_task(run: Run, task: Task, inputs: list[list[Record]]) -> list[Record]:
             return arrival_time(run, step, records)
         case ops.PythonBatch():
             return row_operation(run, step, op, records)
+        case ops.Lookup():
+            return looked_up(run, step, op, records)
         case ops.Sessions():
             return in_sessions(run, step, op, records)
         case ops.Fused():

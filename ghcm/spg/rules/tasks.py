@@ -18,7 +18,21 @@ from ghcm.spg.ops import RowOp
 from ghcm.spg.rules import checks, groups
 from ghcm.spg.rules.checks import Around, collection_problems, is_value
 from ghcm.spg.traits import traits_of
-from ghcm.types import WINDOW, Bool, Collection, Field, Int, List, Shape, Struct, Timestamp, Type, pair_of, strip
+from ghcm.types import (
+    WINDOW,
+    Bool,
+    Collection,
+    Field,
+    Int,
+    List,
+    Nullable,
+    Shape,
+    Struct,
+    Timestamp,
+    Type,
+    pair_of,
+    strip,
+)
 
 
 def task_problems(around: Around) -> Iterator[str]:
@@ -38,6 +52,8 @@ def task_problems(around: Around) -> Iterator[str]:
             return _timed(around, op)
         case ops.PythonBatch():
             return _row(around, op)
+        case ops.Lookup():
+            return _looked_up(around, op)
         case ops.Sessions():
             return _sessions(around, op)
         case ops.Fused():
@@ -177,6 +193,21 @@ def _row(around: Around, op: RowOp | ops.PythonBatch) -> Iterator[str]:
             yield from _windowed(around, op)
         case _:  # those that pick are done
             raise ValueError(f"{op} has no rule")
+
+
+def _looked_up(around: Around, op: ops.Lookup) -> Iterator[str]:
+    takes, gives = around.takes[0], around.gives
+    yield from checks.flowing(takes)
+    if op.parallel < 1 or op.timeout_us < 1 or op.cache_us < 0 or (op.retries is not None and op.retries < 0):
+        yield "a lookup asks for something, within some time"
+    if takes.columns.names != ("key", "left") or gives.columns.names != ("left", "right"):
+        yield "a lookup makes {left, right} of {key, left}"
+        return
+    right = gives.columns.fields[1]
+    if not isinstance(right.type, Nullable) or not isinstance(right.type.of, Struct):
+        yield f'a lookup gives a record or null, and not "{right.type}"'
+    left = takes.columns.fields[1]
+    yield from collection_problems(gives, replace(takes, element=Struct((left, right))))
 
 
 def _windowed(around: Around, op: ops.Window | ops.Sessions) -> Iterator[str]:

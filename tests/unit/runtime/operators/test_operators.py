@@ -21,6 +21,7 @@ from ghcm.spg.graph import Program
 from ghcm.spg.ops import (
     ArrivalTime,
     Fused,
+    Lookup,
     Op,
     PythonBatch,
     PythonCall,
@@ -148,7 +149,8 @@ def test_every_op_goes_through_the_harness_and_runs_in_the_forms_that_the_table_
         drawn()
     missing = set(get_args(Op)) - seen
     by_clock = {ArrivalTime}  # tests/conformance/test_processing_time.py
-    assert missing <= {ReadSink, ReadTable, Reply, Sessions} | by_clock, "the engine's, like sources and sinks"
+    asks = {Lookup}  # tests/unit/runtime/slot/test_services_asked.py
+    assert missing <= {ReadSink, ReadTable, Reply, Sessions} | by_clock | asks, "the engine's, like sources and sinks"
     assert PythonBatch in columns, "of which the table says what its kind by row does"
     for kind in seen - {Source, To, Fused, PythonBatch}:
         assert (kind in columns) == isinstance(OPERATORS[word(kind)].columnar, Yes), kind
