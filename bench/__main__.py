@@ -20,6 +20,7 @@ from bench import (
     expansion,
     live,
     live_calls,
+    lookups,
     nexmark,
     scenarios,
     sistream1,
@@ -53,6 +54,7 @@ def main() -> None:
         "expansion",
         "state",
         "doors",
+        "lookups",
     ]
     by_name_alone = ["nexmark", "endurance", "sistream1", "eager"]
     arguments.add_argument(
@@ -88,6 +90,7 @@ def main() -> None:
         "charts": lambda: charts.measure(50),
         "scenarios": lambda: scenarios.measure(options.alerts, options.runs),
         "doors": lambda: doors.measure(options.rows or 10_000_000, options.runs),
+        "lookups": lookups.measure,
         "topics": lambda: topics.measure(options.runs),
         "chains": lambda: chains.measure(options.runs),
         "techniques": lambda: techniques.measure(options.runs),

@@ -13,12 +13,16 @@ from typing import cast
 from ghcm.errors import GhcmError
 from ghcm.spg.connectors import Memory
 from ghcm.spg.graph import Program, Task, Unit
-from ghcm.spg.ops import ArrivalTime, EventTime, ReadSink, ReadTable, Source
-from ghcm.types import Struct
+from ghcm.spg.ops import ArrivalTime, EventTime, Lookup, ReadSink, ReadTable, Source
+from ghcm.spg.services import DrawnRows, GivenRows
+from ghcm.types import Struct, strip
 from ghcm.values import encode, from_json, to_json
 from ghcm.verification.generator import Generator, literals
 
 Rows = tuple[tuple[object, ...], ...]
+
+_LOOKED_UP = 5
+"""Records that a generated table has for keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,8 @@ class Given:
     def _with_rows(self, task: Task) -> Task:
         if task.id in self.rows:
             return replace(task, op=Source(Memory(self.rows[task.id])))
+        if isinstance(task.op, Lookup):
+            return replace(task, op=_in_a_table(task.op, task))
         return replace(task, op=replace(task.op, idle_us=None)) if isinstance(task.op, EventTime) else task
 
     def lines(self, unit: Unit) -> Iterator[str]:
@@ -46,6 +52,15 @@ class Given:
         for id, rows in self.rows.items():
             yield f"{id}:"
             yield from (f"  {encode(row, unit.task(id).schema)}" for row in rows)
+
+
+def _in_a_table(op: Lookup, task: Task) -> Lookup:
+    """The lookup in a table of generated records, where it asks somebody outside: nobody says the same twice."""
+    record = strip(task.schema.fields[1].type)
+    if isinstance(op.service, GivenRows) or not isinstance(record, Struct):
+        return op
+    generator = Generator(Random(task.id), [])
+    return replace(op, service=DrawnRows(tuple(generator.row(record) for _ in range(_LOOKED_UP))))
 
 
 def readers(unit: Unit) -> list[Task]:

@@ -11,7 +11,6 @@ from ghcm.runtime.operators.event_time import EventTimeOperator, ProcessingTimeO
 from ghcm.runtime.operators.groups import GroupOperator
 from ghcm.runtime.operators.iterate import IterateOperator
 from ghcm.runtime.operators.join import JoinOperator, LookupJoinOperator
-from ghcm.runtime.operators.lookup import LookupOperator
 from ghcm.runtime.operators.ordering import OrderOperator, WindowTopOperator
 from ghcm.runtime.operators.publish import PublishOperator
 from ghcm.runtime.operators.rows import ChainOperator, PythonBatchOperator, UnionOperator
@@ -43,6 +42,8 @@ def build(task: Task, unit: Unit, code: codes.TaskCode | None, context: Context)
         case ops.PythonBatch():
             return PythonBatchOperator(task, op, unit, context)
         case ops.Lookup():
+            from ghcm.runtime.operators.lookup import LookupOperator  # with clients that few programs need
+
             return LookupOperator(task, op, unit, context)
         case ops.Union():
             return UnionOperator(task, unit, context)

@@ -80,6 +80,8 @@ class Connections:
         """A client for somebody alone, who closes it, whose commands take so long at most. GhcmError where there is no
         Redis.
         """
+        from ghcm.runtime.pubsub.redis_connection import open_client
+
         return open_client(self._needed_url(), seconds=seconds)
 
     def run(self, command: Callable[[Redis], T]) -> T:
