@@ -166,9 +166,9 @@ def _top(scope: Scope, op: ops.Top) -> list[str]:
     if scope.takes.windowed:
         ties = ", ".join(map(quote, scope.comparable_names()))
         time = ", timed=True" if TIME in scope.keep else ""
-        call = f"window_top(rows, {number}, {sql_text(by.value)}, [{ties}], descending={op.descending}{time})"
+        call = f"window_top(job, rows, {number}, {sql_text(by.value)}, [{ties}], descending={op.descending}{time})"
         return [*lines, f"return {call}"]
-    return [*lines, f"return {_ordered(scope, by, op.descending, nulls_last=True)}.limit({number})"]
+    return [*lines, f"return first_of(job, {_ordered(scope, by, op.descending, nulls_last=True)}, {number})"]
 
 
 def _ordered(scope: Scope, by: Checked, descending: bool, nulls_last: bool = False) -> str:

@@ -53,8 +53,8 @@ def test_spark_makes_the_rows_of_a_chain_and_its_dead_letters_in_one_pass(spark:
     rows = module.pairs_key_by(job, module.readings(job))
     assert len(rows.collect()) == 6
     (failures,) = job.failures
-    assert len(running.collected_letters(job, failures) or []) == 5
+    assert len(running.collected_letters(failures) or []) == 5
     plan = rows._jdf.queryExecution().executedPlan().toString()
-    assert plan.count("CollectMetrics") == 1
+    assert "CollectMetrics" not in plan
     assert "Generate explode" in plan and "BatchEvalPython" not in plan
     assert re.search(r"\+- (Project|Filter|Generate)", plan.partition("Initial Plan")[0]) is None, "codegen is broken"

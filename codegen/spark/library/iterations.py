@@ -7,10 +7,13 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
-from ghcm.codegen.spark.library.job import COUNTS_WITHIN, Failures, Job, Step, letters
-from ghcm.codegen.spark.library.running import collected_rows, counts_of, may_have_failed
+from ghcm.codegen.spark.library.job import Failures, Job, Step, letters
+from ghcm.codegen.spark.library.running import collected_rows, may_have_failed
 from ghcm.codegen.spark.library.sql import first, named, quoted, text
 from ghcm.codegen.spark.library.types import columns_of
+
+COUNTS_WITHIN = 10
+"""Seconds that the count of a round's rows may take to come, once all rows are made."""
 
 
 class Totals(NamedTuple):
@@ -115,20 +118,33 @@ def made(job: Job, where: Step, rows: DataFrame) -> Made:
     partitions = int(job.spark.conf.get("spark.sql.shuffle.partitions") or 200)
     counted = Observation()
     rows = rows.selectExpr(*names).coalesce(partitions).observe(counted, F.expr("count(1) AS count")).localCheckpoint()
-    counts = counts_of(counted, time.monotonic() + COUNTS_WITHIN)
-    return Made(rows, counts[0] if counts else rows.count())
+    number = round_count(counted)
+    return Made(rows, rows.count() if number is None else number)
+
+
+def round_count(counted: Observation) -> int | None:
+    """How many rows were counted; None where Spark made none, or does not say it in time. The count comes a moment
+    after the rows, with which `get` of PySpark would wait for ever.
+    """
+    count: Any = counted._jo  # pyright: ignore[reportPrivateUsage]  (there is no public way)
+    until = time.monotonic() + COUNTS_WITHIN
+    while not count.future().isCompleted():
+        if time.monotonic() >= until:
+            return None
+        time.sleep(0.002)
+    row = count.getRow()
+    return int(row.getLong(0)) if row.length() else None
 
 
 def settle(job: Job, known: int) -> None:
     """Make the dead letters of a round, before what they are made of is given back."""
-    within = time.monotonic() + COUNTS_WITHIN
-    fresh = [each for each in job.failures[known:] if may_have_failed(each, within)]
-    job.failures[known:] = [held_letters(job, each) for each in fresh]
+    fresh = [each for each in job.failures[known:] if may_have_failed(job, each)]
+    job.failures[known:] = [held_letters(each) for each in fresh]
 
 
-def held_letters(job: Job, failed: Failures) -> Failures:
+def held_letters(failed: Failures) -> Failures:
     """Dead letters that are made already, whatever is joined behind the loop."""
-    came = None if failed.joined else collected_rows(job, failed)
+    came = None if failed.unmade else collected_rows(failed)
     if came is not None:
         return failed._replace(letters=lambda: came.dropDuplicates(["row"]))
     rows = failed.letters().localCheckpoint()

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pyspark import cloudpickle
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
 from ghcm.codegen.spark.library.doubts import Gathered
 from ghcm.codegen.spark.library.sql import named, text, when
+from ghcm.codegen.spark.library.tallies import Tally
 from ghcm.codegen.spark.library.types import plain, plain_record, type_of
 from ghcm.errors import GhcmError
 from ghcm.fence import Fence
@@ -54,9 +55,6 @@ def refusing_table(folder: str, doing: str) -> Generator[None]:
 cloudpickle.register_pickle_by_value(sys.modules[__package__])  # type: ignore[no-untyped-call]
 # Spark's Python workers need not find this package: what they are to run goes to them as it is.
 
-COUNTS_WITHIN = 10
-"""Seconds that the counts of failing records may take to come, once all rows are made."""
-
 
 class Step(NamedTuple):
     """Where a record is when it fails: the task, its position in the program, and the type of its input; `record` is
@@ -78,15 +76,14 @@ class Written(NamedTuple):
 
 class Failures(NamedTuple):
     """The records that failed in a step, or in several that run as one: how they are counted (None: not at all), as
-    letters, and the type of their input (None: raw text); whether a later join may have left rows of theirs unmade.
-    Of `steps` the letters are what `failed_inputs` says, and those that came with the count are among `collected`,
-    which are of that type.
+    letters, and the type of their input (None: raw text); whether a later step may have left rows of theirs `unmade`.
+    Of `steps` the letters are what `failed_inputs` says, and those that came with the count are of type `collected`.
     """
 
-    counted: Observation | Gathered | None
+    counted: Tally | Gathered | None
     letters: Callable[[], DataFrame]
     input: DataType | None
-    joined: bool = False
+    unmade: bool = False
     steps: Sequence[Step] = ()
     collected: DataType | None = None
 
@@ -152,21 +149,17 @@ def passed(job: Job, rows: DataFrame, steps: Step | Sequence[Step], error: str, 
     Letters come with the count of failing rows, in the pass that makes the others, unless they are many or long. They
     have the number of their row, as Spark may run a task again: what comes twice has the same numbers.
     """
-    listed, failing = [steps] if isinstance(steps, Step) else steps, "`@error` IS NOT NULL"
-    marked, counted = rows.withColumn("@error", F.expr(error)), Observation()
-    number = when(failing, "monotonically_increasing_id()")
-    inputs = failed_inputs(listed)
-    letter = f"named_struct('row', `@row`, {', '.join(f'{text(name)}, {value}' for name, value in inputs.items())})"
-    short = f"{failing} AND {few('`@row`')} AND char_length(string({letter})) <= {LONGEST_LETTER}"
-    made = marked.withColumn("@row", F.expr(number)).selectExpr(
-        *(columns or ["* EXCEPT (`@error`, `@row`)"]), "`@error` AS `@failed`", named(when(short, letter), "@letter")
-    )
-    type_ = made.schema["@letter"].dataType
-    counts = ("count(`@failed`) AS failed", "count(1) AS made", "collect_list(`@letter`) AS letters")
-    observed = made.observe(counted, *map(F.expr, counts))
-    failed = marked.where(failing).selectExpr(*(named(value, name) for name, value in inputs.items()))
-    job.failures.append(Failures(counted, lambda: failed, None, steps=listed, collected=type_))
-    return observed.where("`@failed` IS NULL").drop("@failed", "@letter")
+    listed = [steps] if isinstance(steps, Step) else steps
+    inputs, tally, told = failed_inputs(listed), Tally.of(job.spark), rows.withColumn("@error", F.expr(error))
+    fields = ", ".join(f"{text(name)}, {value}" for name, value in {"row": "`@row`", **inputs}.items())
+    letter = f"named_struct({fields})"
+    short = f"{few('`@row`')} AND char_length(string({letter})) <= {LONGEST_LETTER}"
+    numbered = told.withColumn("@row", F.expr(when("`@error` IS NOT NULL", "monotonically_increasing_id()")))
+    type_ = numbered.selectExpr(f"{letter} AS letter").schema["letter"].dataType
+    failed = told.where("`@error` IS NOT NULL").selectExpr(*(named(value, name) for name, value in inputs.items()))
+    job.failures.append(Failures(tally, lambda: failed, None, steps=listed, collected=type_))
+    made = tally.sound(numbered, letter, type_, short)
+    return made.selectExpr(*(columns or ["* EXCEPT (`@error`, `@row`)"]))
 
 
 LONGEST_LETTER = 1000
@@ -189,18 +182,26 @@ def failed_inputs(steps: Sequence[Step]) -> dict[str, str]:
 def parted(
     job: Job, rows: DataFrame, error: str, as_letters: Callable[[DataFrame], DataFrame], input: DataType | None
 ) -> DataFrame:
-    """The rows that do not fail; those that do are counted while the rest is made."""
-    return marked(job, rows, error, as_letters, input).where("`@error` IS NULL").drop("@error")
+    """The rows that do not fail; those that do become dead letters, and are counted while the rest is made."""
+    found, tally = counting(job, rows, error, as_letters, input)
+    return tally.sound(found).drop("@error")
 
 
 def marked(
     job: Job, rows: DataFrame, error: str, as_letters: Callable[[DataFrame], DataFrame], input: DataType | None
 ) -> DataFrame:
     """The rows with their `@error`; those that have one become dead letters, and are counted while the rest is made."""
-    found, counted = rows.selectExpr("*", named(error, "@error")), Observation()
-    found = found.observe(counted, F.expr("count(`@error`) AS failed"), F.expr("count(1) AS made"))
-    job.failures.append(Failures(counted, lambda: as_letters(found.where("`@error` IS NOT NULL")), input))
-    return found
+    found, tally = counting(job, rows, error, as_letters, input)
+    return tally.marked(found)
+
+
+def counting(
+    job: Job, rows: DataFrame, error: str, as_letters: Callable[[DataFrame], DataFrame], input: DataType | None
+) -> tuple[DataFrame, Tally]:
+    """The rows with their `@error`, and what counts them."""
+    found, tally = rows.selectExpr("*", named(error, "@error")), Tally.of(job.spark)
+    job.failures.append(Failures(tally, lambda: as_letters(found.where("`@error` IS NOT NULL")), input))
+    return found, tally
 
 
 def letters(job: Job, failed: DataFrame, step: Step, record: str) -> DataFrame:

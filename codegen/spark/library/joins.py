@@ -89,7 +89,7 @@ def joined(
     With `within` their times are at most so many microseconds apart. With `asof` of the right records at or before the
     time of a left one only the latest belongs to it, and of several at that time the greatest.
     """
-    job.failures[:] = [each._replace(joined=True) for each in job.failures]
+    job.failures[:] = [each._replace(unmade=True) for each in job.failures]
     fails = residual is not None and residual.error is not None
     if whole:
         left = left._replace(whole=kind in ("right", "full") and has_columns(left.element))

@@ -95,14 +95,14 @@ def url_of(job: Job, name: str) -> str:
     return quote(name, safe=":/@") if scheme_of(name) is not None else Path(job.where(name)).as_uri()
 
 
-def file_name(job: Job, names: Sequence[str]) -> str:
-    """The name of the `@file` of a line, one of these, as the program says it, in SQL."""
+def file_name(job: Job, names: Sequence[str], url: str = "`@file`") -> str:
+    """The name of the file of a line, one of these, as the program says it, in SQL."""
     here = [name for name in names if scheme_of(name) is None]
     folders = [os.path.join(os.path.dirname(name), "") for name in here]
     lead = os.path.commonprefix(folders)  # noqa: RUF071  what is not a whole folder is cut off
     lead = lead[: lead.rfind("/") + 1]
-    name = name_behind(os.path.abspath(job.where(lead or ".")), "`@file`")
-    return f"if(startswith(`@file`, 'file:'), concat({text(lead)}, {name}), {path_sql('`@file`')})"
+    name = name_behind(os.path.abspath(job.where(lead or ".")), url)
+    return f"if(startswith({url}, 'file:'), concat({text(lead)}, {name}), {path_sql(url)})"
 
 
 def name_behind(folder: str, url: str = "_metadata.file_path") -> str:

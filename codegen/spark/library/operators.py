@@ -61,10 +61,19 @@ def in_sessions(
     return rows.selectExpr(*map(quoted, keep), *columns, f"named_struct('start', {start}, 'end', {last}) AS `window`")
 
 
+def first_of(job: Job, rows: DataFrame, count: int) -> DataFrame:
+    """The first of rows that are in order."""
+    if count == 0:  # then Spark makes none of them
+        job.failures[:] = [each._replace(unmade=True) for each in job.failures]
+    return rows.limit(count)
+
+
 def window_top(
-    rows: DataFrame, count: int, by: str, ties: Sequence[str], *, descending: bool, timed: bool = False
+    job: Job, rows: DataFrame, count: int, by: str, ties: Sequence[str], *, descending: bool, timed: bool = False
 ) -> DataFrame:
     """The first rows of each window by a value, nulls last; equal ones by the whole record, ascending."""
+    if count == 0:
+        return first_of(job, rows, 0)
     order = ", ".join([f"{by} {'DESC' if descending else 'ASC'} NULLS LAST", *(f"{quoted(name)} ASC" for name in ties)])
     rank = f"row_number() OVER (PARTITION BY `window` ORDER BY {order}) AS `@rank`"
     rows = rows.selectExpr("*", rank).where(f"`@rank` <= {count}").drop("@rank")

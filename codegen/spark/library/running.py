@@ -5,23 +5,22 @@ import json
 import os
 import re
 import sys
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
-from ghcm.codegen.spark.library.doubts import Gathered
 from ghcm.codegen.spark.library.hadoop import share_connection
-from ghcm.codegen.spark.library.job import COUNTS_WITHIN, Failures, Job, Refused, Step, refusal
+from ghcm.codegen.spark.library.job import Failures, Job, Refused, Step, refusal
 from ghcm.codegen.spark.library.servers.redis_sinks import redis_client, redis_url
 from ghcm.codegen.spark.library.servers.topics import unreadable_topic
 from ghcm.codegen.spark.library.sql import constant, text
 from ghcm.codegen.spark.library.tables.writing import staged, table_at
+from ghcm.codegen.spark.library.tallies import Tally
 from ghcm.codegen.spark.library.types import ddl, plain_type, type_of, unplain
 from ghcm.fence import hold
 from ghcm.formats.files import UNREADABLE, open_lines, packed, unreadable
@@ -40,13 +39,11 @@ SETTINGS = {
     "spark.sql.files.openCostInBytes": "134217728",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.redaction.options.regex": "(?i)url|sasl|ssl",
-    "spark.sql.optimizer.excludedRules": ",".join(
-        f"org.apache.spark.sql.catalyst.optimizer.{rule}" for rule in ("PropagateEmptyRelation", "PruneFilters")
-    ),
-    "spark.sql.adaptive.optimizer.excludedRules": "org.apache.spark.sql.execution.adaptive.AQEPropagateEmptyRelation",
+    "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.PruneFilters",
 }
 """What steps count on: failing expressions give null, every file is read in pieces that are known, no plan shows
-passwords and keys of writers, and counts of failing records are not dropped with what they make empty.
+passwords and keys of writers, and a filter that is false, as its parameters are, keeps the steps before it, in which
+records fail. What joins and limits leave out of a plan is told by `Failures.unmade` instead.
 """
 
 
@@ -140,30 +137,17 @@ def write_letters(job: Job) -> int:
 
 def steps_with_failures(job: Job) -> list[Failures]:
     """The steps in which records failed, or may have: where the count does not come, the letters themselves tell."""
-    until = time.monotonic() + (0 if job.repeated else COUNTS_WITHIN)
-    return [each for each in job.failures if may_have_failed(each, until)]
+    return [each for each in job.failures if may_have_failed(job, each)]
 
 
-def may_have_failed(failures: Failures, until: float) -> bool:
+def may_have_failed(job: Job, failures: Failures) -> bool:
     """Whether records failed in a step, or may have: where Spark did not make its rows, as an earlier attempt has
-    written them, as none were asked for, or as a join found nothing on the other side. Counts come a moment after the
-    rows, with which `get` of PySpark would wait for ever.
+    written them, as none were asked for, or as a join found nothing on the other side.
     """
-    if isinstance(failures.counted, Gathered):
-        return failures.counted.count != 0
-    counts = None if failures.counted is None else counts_of(failures.counted, until)
-    return not counts or counts[0] > 0 or (failures.joined and counts[1] == 0)
-
-
-def counts_of(counted: Observation, until: float) -> list[int]:
-    """What was counted; nothing where Spark made no rows, or does not say it in time."""
-    count: Any = counted._jo  # pyright: ignore[reportPrivateUsage]  (there is no public way)
-    while not count.future().isCompleted():
-        if time.monotonic() >= until:
-            return []
-        time.sleep(0.002)
-    row = count.getRow()
-    return [int(row.getLong(place)) for place in range(min(2, row.length()))]
+    counted = failures.counted
+    if isinstance(counted, Tally) and counted.count is None:
+        return failures.unmade or job.repeated
+    return counted is None or counted.count != 0
 
 
 def letter_lines(job: Job, failed: Failures) -> Iterator[str]:
@@ -182,7 +166,7 @@ def letter_lines(job: Job, failed: Failures) -> Iterator[str]:
 def step_letter_lines(job: Job, failed: Failures) -> Iterator[str]:
     """Dead letters of steps that run as one: those that came with their count, where these are all."""
     encoders = [encoder(type_of(each.input, nullable=True, loose=True)) for each in failed.steps]
-    found = collected_letters(job, failed)
+    found = collected_letters(failed)
     for row in failed.letters().toLocalIterator() if found is None else found:
         at, error = row["error"].split(" ", 1) if len(failed.steps) > 1 else (0, row["error"])
         reason, _, detail = error.partition(": ")
@@ -191,24 +175,20 @@ def step_letter_lines(job: Job, failed: Failures) -> Iterator[str]:
         yield compact(letter | {"input": encode(row[f"input_{at}"]), "origin": step.origin})
 
 
-def collected_letters(job: Job, failed: Failures) -> list[Any] | None:
+def collected_letters(failed: Failures) -> list[Any] | None:
     """The failing records that came with their count; None where there are more, or may be behind a join that left rows
     unmade. What a task that ran again has sent again counts once.
     """
-    rows = None if failed.joined else collected_rows(job, failed)
+    rows = None if failed.unmade else collected_rows(failed)
     return None if rows is None else list({each["row"]: each for each in reversed(rows.collect())}.values())
 
 
-def collected_rows(job: Job, failed: Failures) -> DataFrame | None:
+def collected_rows(failed: Failures) -> DataFrame | None:
     """The failing records that came with their count, some of them perhaps twice; None where there are more."""
-    counted: Any = failed.counted._jo if isinstance(failed.counted, Observation) else None  # pyright: ignore[reportPrivateUsage]
-    if counted is None or failed.collected is None or not counted.future().isCompleted():
+    tally = failed.counted
+    if not isinstance(tally, Tally) or not tally.count or failed.collected is None:
         return None
-    row = counted.getRow()
-    if not row.length() or row.getList(2).size() != row.getLong(0):
-        return None
-    java: Any = job.spark._jsparkSession  # pyright: ignore[reportPrivateUsage]
-    return DataFrame(java.createDataFrame(row.getList(2), java.parseDataType(failed.collected.json())), job.spark)
+    return tally.collected(failed.collected)
 
 
 def read_parameters(unit: Unit, given: dict[str, Any]) -> dict[str, str]:

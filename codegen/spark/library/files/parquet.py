@@ -72,11 +72,11 @@ def rows_of_alike(job: Job, step: Step, files: AlikeFiles) -> DataFrame | None:
 
 def _guarded(job: Job, step: Step, rows: DataFrame, found: Rows, files: AlikeFiles) -> DataFrame:
     tell, columns = rows_as_texts(record_type(step.input), files.columns), [*map(quoted, files.columns)]
-    rows = rows.selectExpr("*", "_metadata.file_path AS `@file`", "_metadata.row_index + 1 AS `@number`")
 
     def as_letters(failed: DataFrame) -> DataFrame:
-        file = f"{file_name(job, files.names)} AS `@file`"
-        told = failed.selectExpr(file, "`@number`", *columns).mapInArrow(tell, "`@text` string, `@error` string")
+        file = f"{file_name(job, files.names, '_metadata.file_path')} AS `@file`"
+        placed = failed.selectExpr(file, "_metadata.row_index + 1 AS `@number`", *columns)
+        told = placed.mapInArrow(tell, "`@text` string, `@error` string")
         return letters(job, told, step, "left(`@text`, 16384)")
 
     return parted(job, rows, fails(found.doubt, "bad_record", "the row is no record"), as_letters, None)

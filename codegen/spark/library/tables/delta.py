@@ -45,6 +45,7 @@ def read_delta(job: Job, step: Step, path: str, *, version: int | None = None, t
         tell = rows_as_texts(record, table.columns)
 
         def as_letters(failed: DataFrame) -> DataFrame:
+            failed = failed if "@file" in failed.columns else placed(failed, folder)
             asked = failed.selectExpr("`@file`", "`@number`", *map(quoted, table.columns))
             told = asked.mapInArrow(tell, "`@text` string, `@error` string")
             return letters(job, told, step, "left(`@text`, 16384)")
@@ -73,8 +74,8 @@ def rows_of_files(
     values: Mapping[str, Any],
     kept: Sequence[bytes | None] | None = None,
 ) -> DataFrame:
-    """The rows of files in the columns `held`, with their file and number. Of each file: the `values` of columns that
-    it lacks, and which rows are `kept` (see `TableFile`).
+    """The rows of files in the columns `held`. Of each file: the `values` of columns that it lacks, and which rows are
+    `kept` (see `TableFile`).
     """
     import pyarrow
 
@@ -86,7 +87,7 @@ def rows_of_files(
         rows = parquet_rows(job, folder, names, schema)
     else:
         rows = job.spark.read.schema(schema).parquet(*spark_paths(job, [f"{folder}/{name}" for name in names]))
-        rows = rows.selectExpr("*", f"{name_behind(folder)} AS `@file`", "_metadata.row_index + 1 AS `@number`")
+        rows = rows if not values and kept is None else placed(rows, folder)
     if not values and kept is None:
         return rows
     known: dict[str, Any] = {"@file": names, "@kept": arrow.array(kept or [None] * len(names), arrow.binary())}
@@ -95,6 +96,11 @@ def rows_of_files(
     rows = rows.join(F.broadcast(job.spark.createDataFrame(arrow.table(known))), "@file")
     left = "coalesce(substring(`@kept`, CAST(`@number` AS int), 1) != X'00', true)"
     return rows.where(left).drop("@kept")
+
+
+def placed(rows: DataFrame, folder: str) -> DataFrame:
+    """The rows of files of a folder with their file and number. Spark makes all it knows of a file for that."""
+    return rows.selectExpr("*", f"{name_behind(folder)} AS `@file`", "_metadata.row_index + 1 AS `@number`")
 
 
 def no_value(value: str, type_: DataType) -> str:
