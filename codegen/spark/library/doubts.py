@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
-from ghcm.codegen.spark.library.sql import named, part
+from ghcm.codegen.spark.library.sql import named, part, quoted
 from ghcm.codegen.spark.library.types import columns_of, plain_fields, record_arrays, unplain
 from ghcm.formats.records import Row
 
@@ -78,6 +78,10 @@ class Gathered:
         found = self.found
         return len(found.letters) + found.more if found.ran else None
 
+    def let_go(self) -> None:
+        """Keep no letters any more, late ones neither: PySpark never forgets an accumulator."""
+        self.kept.value = Kept(ran=True, more=True)
+
     def add(self, kept: Kept) -> None:
         """Send back what a task found."""
         self.kept.add(kept)
@@ -94,7 +98,9 @@ def settled(
     or where that is in `doubt` as the exact reader says; in `@broken` why there is none, and the text with its place
     in `@doubtful`. Rows without text have gone.
     """
-    rows = rows.selectExpr("*", f"CASE WHEN {doubt} THEN {DOUBTFUL} END AS `@doubtful`")
+    names = {column.name: f"@plain.{column.name}" for column in columns_of(element).fields}
+    plain = (named(value(name), plain_name) for name, plain_name in names.items())
+    rows = rows.selectExpr(*plain, f"CASE WHEN {doubt} THEN {DOUBTFUL} END AS `@doubtful`")
     fields = StructType([*plain_fields(element).fields, StructField("@broken", StringType())])
     of_spark: Any = F
     read = of_spark.arrow_udf(exact_reader(opening, fields, gathered), fields)
@@ -102,7 +108,7 @@ def settled(
     rows = rows.withColumn("@exact", read("@doubtful"))
     columns = (
         named(
-            f"CASE WHEN `@doubtful` IS NULL THEN {value(column.name)} "
+            f"CASE WHEN `@doubtful` IS NULL THEN {quoted(names[column.name])} "
             f"ELSE {unplain(part('`@exact`', column.name), column.dataType)} END",
             column.name,
         )

@@ -80,12 +80,12 @@ def read_lines(job: Job, names: Sequence[str], compression: str = "ending") -> D
 
 
 def spark_lines(job: Job, names: Sequence[str]) -> DataFrame:
-    """The lines of files that Spark reads itself."""
+    """The lines of files that Spark reads itself. What `_metadata` says of files would be made for each of them."""
     lines = job.spark.read.option("lineSep", "\n").text(spark_paths(job, names))
     return lines.selectExpr(
         "value AS `@text`",
-        "_metadata.file_path AS `@file`",
-        "_metadata.file_block_start AS `@block`",
+        "input_file_name() AS `@file`",
+        "input_file_block_start() AS `@block`",
         f"(monotonically_increasing_id() & {2**33 - 1}L) + 1 AS `@row`",
     )
 
@@ -254,6 +254,7 @@ def exactly(
     refuses becomes dead letters.
     """
     gathered = Gathered.of(job.spark)
+    job.left.append(gathered.let_go)
     rows = settled(lines, step.input, doubt, value, opening, gathered)
 
     def as_letters() -> DataFrame:

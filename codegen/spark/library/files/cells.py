@@ -6,17 +6,19 @@ some, the lines behind them say how far these records go, and they are read as o
 middle, and a file with more of such records than can be told apart so, is read as a whole by the exact reader.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ghcm.codegen.spark.library.doubts import Decoded, Opening
 from ghcm.codegen.spark.library.files.plain_cells import Layout, PlainCells, escaped_separator, plain_cells
+from ghcm.codegen.spark.library.files.plain_json import plainly
 from ghcm.codegen.spark.library.hadoop import path_in
 from ghcm.codegen.spark.library.job import Job, Step, refusal
 from ghcm.codegen.spark.library.lines import LINES, exactly, read_lines
@@ -183,7 +185,7 @@ def _decoded(
 ) -> DataFrame:
     if plain is None:
         return exactly(job, step, lines, "true", lambda _: "NULL", opening, names, compression)
-    cells = f"CASE WHEN {matching('`@text`', plain.pattern)} THEN {plain.parsed} END AS `@cells`"
+    cells = f"CASE WHEN {plainly('`@text`', plain.pattern)} THEN {plain.parsed} END AS `@cells`"
     lines = lines.selectExpr("*", cells).selectExpr("*", *plain.columns)
     doubt = " OR ".join(filter(None, ("`@cells` IS NULL OR `@cells`.`@no` IS NOT NULL", plain.doubt)))
     return exactly(job, step, lines, doubt, quoted, opening, names, compression)
@@ -253,6 +255,35 @@ def whole_line(separator: str) -> str:
     return rf"\A{cell}(?:{char}{cell})*+\r?\z"
 
 
+@dataclass
+class Pieces:
+    """The pieces of a file: the first byte of each, and how many lines are before it."""
+
+    blocks: list[int] = field(default_factory=list[int])
+    before: list[int] = field(default_factory=list[int])
+    end: int = 0
+
+    def number(self, block: int, row: int) -> int:
+        """The number in the file of a line in a piece, both from 1."""
+        return self.before[self.blocks.index(block)] + row
+
+    def place(self, number: int) -> tuple[int, int]:
+        """The piece of a line, and its number there."""
+        at = bisect_left(self.before, number) - 1
+        return self.blocks[at], number - self.before[at]
+
+
+def _pieces(counts: Sequence[Sequence[Any]]) -> dict[str, Pieces]:
+    """The pieces of files, by their numbers of lines."""
+    found: dict[str, Pieces] = {}
+    for file, block, count in sorted(map(tuple, counts)):
+        pieces = found.setdefault(file, Pieces())
+        pieces.blocks.append(block)
+        pieces.before.append(pieces.end)
+        pieces.end += count
+    return found
+
+
 def _followed(
     job: Job,
     files: CellFiles,
@@ -264,28 +295,24 @@ def _followed(
     """The records that begin with these lines."""
     touched = sorted({file for file, _, _ in found})
     lines = lines.where(F.col("@file").isin(touched))
-    counts = lines.groupBy("@file", "@block").count().collect()
-    before: dict[tuple[str, int], int] = {}
-    ends: dict[str, int] = {}
-    for row in sorted(counts, key=lambda row: (row[0], row[1])):
-        before[row[0], row[1]] = ends.get(row[0], 0)
-        ends[row[0]] = ends.get(row[0], 0) + row[2]
-    numbers = [(file, before[file, block] + row) for file, block, row in found]
+    pieces = _pieces(lines.groupBy("@file", "@block").count().collect())
+    numbers = [(file, pieces[file].number(block, row)) for file, block, row in found]
     numbers = [(file, number) for file, number in numbers if number > files.heads[names[path_in(file)]].lines]
-    wanted = {(file, at) for file, number in numbers for at in range(number, min(number + FURTHEST, ends[file]) + 1)}
-    offsets = job.spark.createDataFrame(
-        [(*key, count) for key, count in before.items()], "`@file` string, `@block` bigint, `@before` bigint"
+    wanted = {
+        (file, *pieces[file].place(at)): at
+        for file, number in numbers
+        for at in range(number, min(number + FURTHEST, pieces[file].end) + 1)
+    }
+    asked = job.spark.createDataFrame([*wanted], "`@file` string, `@block` bigint, `@row` bigint")
+    raw = lines.join(F.broadcast(asked), asked.columns).selectExpr(
+        "CAST(`@text` AS binary)", *map(quoted, asked.columns)
     )
-    asked = job.spark.createDataFrame(sorted(wanted), "`@file` string, `@number` bigint")
-    raw = lines.join(F.broadcast(offsets), ["@file", "@block"]).withColumn("@number", F.expr("`@row` + `@before`"))
-    raw = raw.join(F.broadcast(asked), ["@file", "@number"]).selectExpr(
-        "CAST(`@text` AS binary)", "`@file`", "`@block`", "`@row`", "`@number`"
-    )
-    texts = {(row[1], row[4]): Row(bytes(row[0]), row[1], row[2], row[3]) for row in raw.collect()}
+    rows = [Row(bytes(row[0]), row[1], row[2], row[3]) for row in raw.collect()] if wanted else []
+    texts = {(row.file, wanted[row.file, row.block, row.row]): row for row in rows}
     apart, lost = Apart(), set[str]()
     for file in touched:
         at = sorted(number for each, number in numbers if each == file)
-        if not _follow(apart, file, at, texts, ends[file], separator):
+        if not _follow(apart, file, at, texts, pieces[file].end, separator):
             lost.add(file)
     files.leave([names[path_in(file)] for file in lost])
     return apart

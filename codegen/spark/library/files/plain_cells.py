@@ -24,8 +24,8 @@ from ghcm.codegen.spark.library.sql import is_member, named, quoted, text, when
 from ghcm.codegen.spark.library.types import EnumType, columns_of
 from ghcm.formats.zeek_log import Dialect
 
-_ODD = r"\x00-\x08\x0a-\x1f\uFFFD"
-"""Control characters but for tabs; and what Java has in place of bytes that are not UTF-8."""
+_ODD = "".join(rf"\x{number:02x}" for number in range(32) if number != ord("\t"))
+"""Control characters but for tabs."""
 _INT, _INT32 = "[+-]?+[0-9]{1,18}+", "[+-]?+[0-9]{1,9}+"
 _FLOAT = rf"{_INT}(?:\.[0-9]++)?+(?:[eE][+-]?+[0-9]{{1,2}}+)?+"
 
@@ -122,7 +122,7 @@ def _text(layout: Layout) -> str:
     separator = escaped_separator(layout.separator)
     if not layout.quotes:
         return rf"[^{separator}{_ODD}]*+"
-    return rf'[^{separator}"{_ODD}]*+|"[^"{_ODD}]*+(?:""[^"{_ODD}]*+)*+"'
+    return rf'[^{separator}"{_ODD}]*|"[^"{_ODD}]*+(?:""[^"{_ODD}]*+)*+"'
 
 
 def _cell(field: T.StructField, form: Form, layout: Layout) -> str:

@@ -13,11 +13,11 @@ from pyspark.sql.types import DataType, LongType, StringType, StructField, Struc
 from ghcm.codegen.spark.library.doubts import Decoded, Opening
 from ghcm.codegen.spark.library.files.cells import csv_heads, read_cells, zeek_heads
 from ghcm.codegen.spark.library.files.parquet import alike_files, rows_of_alike
-from ghcm.codegen.spark.library.files.plain_json import parsed_by_spark, plain_form
+from ghcm.codegen.spark.library.files.plain_json import parsed_by_spark, plain_form, plainly
 from ghcm.codegen.spark.library.hadoop import spark_path
 from ghcm.codegen.spark.library.job import Job, Step, passed, refusal
 from ghcm.codegen.spark.library.lines import accepted, empty, exactly, find_files, listed, read_lines, spark_paths
-from ghcm.codegen.spark.library.sql import fails, first, matching, named, part, quoted
+from ghcm.codegen.spark.library.sql import fails, first, named, part, quoted
 from ghcm.codegen.spark.library.tables.delta import rows_divided
 from ghcm.codegen.spark.library.tables.stores import parquet_rows
 from ghcm.codegen.spark.library.tables.writing import never_null, table_files
@@ -65,7 +65,7 @@ def decode_json(
     opening, form = json_text(record_type(step.input), own=own), plain_form(step.input, own=own)
     if form is None:
         return exactly(job, step, lines, "true", lambda _: "NULL", opening, names, compression)
-    plain = f"CASE WHEN {matching('`@text`', form.pattern)} THEN {parsed_by_spark('`@text`', form)} END AS `@json`"
+    plain = f"CASE WHEN {plainly('`@text`', form.pattern)} THEN {parsed_by_spark('`@text`', form)} END AS `@json`"
     lines = lines.selectExpr("*", plain).selectExpr("*", named(form.value("`@json`"), "@record"))
     no_json = "`@json` IS NULL OR `@json`.`@no` IS NOT NULL"
     doubt = " OR ".join(filter(None, (no_json, form.doubt("`@json`", "`@record`"))))
