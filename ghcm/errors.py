@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import ParamSpec, TypeVar, cast
@@ -26,8 +25,18 @@ T = TypeVar("T")
 _NEAR = 200
 """Characters that are shown of a line before its mistake, of it, and after it, where nobody says how wide it may be."""
 
-SHOWN: ContextVar[int | None] = ContextVar("shown", default=None)
-"""How many columns the excerpts of messages may have; None: as in files. Set by who writes to a terminal."""
+
+@dataclass
+class Shown:
+    """How many columns the excerpts of messages may have; None: as in files. No context variable, which could not go to
+    Spark's Python workers, as errors do with all that they name.
+    """
+
+    columns: int | None = None
+
+
+SHOWN = Shown()
+"""Set by who writes to a terminal."""
 
 _LEAST = 8
 """Columns of each of the three parts on the narrowest terminal."""
@@ -271,7 +280,7 @@ def _pointed(before: str, marked: str, after: str, head: str, head_below: str) -
     from rich.cells import cell_len
 
     before, marked, after = (_UNPRINTABLE.sub("\ufffd", part.replace("\t", " ")) for part in (before, marked, after))
-    wide = SHOWN.get()
+    wide = SHOWN.columns
     room = 3 * _NEAR if wide is None else max(3 * _LEAST, wide - cell_len(head))
     marked = _cut(marked, _NEAR if wide is None else room - 2 * _LEAST)
     before = _cut(before[::-1], _NEAR if wide is None else (room - cell_len(marked)) * 2 // 3)[::-1]

@@ -80,7 +80,7 @@ def error(problem: GhcmError) -> None:
     if sys.stderr.isatty():
         from rich.text import Text
 
-        SHOWN.set(console(stderr=True).width)
+        SHOWN.columns = console(stderr=True).width
         text = str(problem)
         styled = Text(text)
         styled.highlight_regex(r"(?m)^error\[[^\]]*\]", "bold red")
