@@ -5,13 +5,15 @@ only here.
 """
 
 import asyncio
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import Body, FastAPI, Header, Query, Request, Response
 from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
 
 from ghcm.runtime.access.scopes import Action
 from ghcm.runtime.jobs.calls import Call, CallStore
@@ -27,6 +29,7 @@ from ghcm.supervisor.charts.renderer import ChartRenderer
 from ghcm.supervisor.documents import CallDocument
 from ghcm.supervisor.problems import PROBLEM, Problem
 from ghcm.supervisor.sinks import Chosen, Offset
+from ghcm.values import WrittenFloat
 
 _FOUND: dict[int | str, dict[str, Any]] = {404: PROBLEM | {"description": "There is no such program, unit or call."}}
 
@@ -131,14 +134,38 @@ def add_unit(app: FastAPI, calls: Calls, unit: KnownUnit) -> None:
     default = Body(default_factory=unit.model) if not any(p.required for p in unit.unit.parameters) else Body()
     call_unit.__annotations__["parameters"] = Annotated[unit.model, default]
     problems.describe(call_unit, (parameter.name for parameter in unit.unit.parameters))
-    app.post(
+    app.router.add_api_route(
         f"/programs/{unit.program}/units/{unit.unit.name}/calls",
+        needs(Action.CALL, program=unit.program, unit=unit.unit.name)(call_unit),
+        methods=["POST"],
         name=f"call_{unit.program}_{unit.unit.name}",
         tags=[unit.program],
         summary=f'Call the {unit.unit.kind} unit "{unit.unit.name}"',
         status_code=202,
         responses=_CALLED,
-    )(needs(Action.CALL, program=unit.program, unit=unit.unit.name)(call_unit))
+        route_class_override=_AsWritten,
+    )
+
+
+class _Written(Request):
+    """A request whose numbers keep their digits, so that a decimal is never read by way of a float."""
+
+    async def json(self) -> Any:
+        """The body."""
+        return json.loads(await self.body(), parse_float=WrittenFloat)
+
+
+class _AsWritten(APIRoute):
+    """The route of a call."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """What answers a request."""
+        answer = super().get_route_handler()
+
+        async def answered(request: Request) -> Response:
+            return await answer(_Written(request.scope, request.receive))
+
+        return answered
 
 
 def add(app: FastAPI, calls: Calls) -> None:

@@ -65,7 +65,7 @@ def json_schema(type_: types.Type) -> dict[str, Any]:
         case types.Float():
             return {"anyOf": [{"type": "number"}, {"type": "string", "enum": ["NaN", "Infinity", "-Infinity"]}]}
         case types.Decimal():
-            return {"type": "string", "format": "decimal"}
+            return {"anyOf": [{"type": "string", "format": "decimal"}, {"type": "number"}]}
         case types.String():
             return {"type": "string"}
         case types.Enumeration(values=values):

@@ -28,6 +28,7 @@ from ghcm.types import (
     Timestamp,
     Type,
 )
+from ghcm.values import WrittenFloat
 
 EACH: list[tuple[Type, object]] = [
     (Bool(), True),
@@ -59,6 +60,14 @@ def unit(*parameters: Parameter) -> Unit:
 @pytest.mark.parametrize(("type_", "value"), EACH, ids=str)
 def test_canonical_json_is_taken_as_it_is(type_: Type, value: object) -> None:
     assert canonical(value, type_) == value
+
+
+def test_a_decimal_is_taken_of_a_number_as_it_is_written() -> None:
+    assert canonical(WrittenFloat("12.340"), Decimal(10, 3)) == "12.340"
+    assert canonical(12, Decimal(10, 2)) == "12.00"
+    for wrong in (WrittenFloat("0.1234"), WrittenFloat("1e2"), 0.5):
+        with pytest.raises(ValueError, match="decimal"):
+            canonical(wrong, Decimal(10, 2))
 
 
 def test_a_parameter_of_an_enum_lists_its_values_and_takes_no_others() -> None:
