@@ -286,7 +286,8 @@ class Collection:
     as the last field of its element: `{key, value, window}` of pairs, `{value, window}` of scalars, a record's fields
     and `window`. `filter`, `map_values`, `union`, `sort`, `top` and aggregations keep it; the other row operators make
     records without it. `timed`: each record carries hidden event time; row operators, `union`, `sort`, `top` and what
-    is windowed keep it, unwindowed aggregations and `distinct` drop it. `bounded`: the input ends.
+    is windowed keep it, unwindowed aggregations and `distinct` drop it. `bounded`: the input ends. `changing`: records
+    may be taken back later, those of tables by key: what counts is what is left.
     """
 
     shape: Shape
@@ -294,6 +295,7 @@ class Collection:
     bounded: bool
     timed: bool = False
     windowed: bool = False
+    changing: bool = False
 
     @property
     def columns(self) -> Struct:
@@ -314,7 +316,8 @@ class Collection:
             inner = ", ".join(str(part.type) for part in element.fields if part.name in ("key", "value"))
         else:
             inner = str(element)
-        marks = [word for word, holds in (("windowed", self.windowed), ("unbounded", not self.bounded)) if holds]
+        facts = (("windowed", self.windowed), ("changing", self.changing), ("unbounded", not self.bounded))
+        marks = [word for word, holds in facts if holds]
         return f"{' '.join(marks)}{' ' if marks else ''}{names[self.shape]}<{inner}>"
 
 

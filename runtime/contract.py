@@ -48,6 +48,20 @@ class Outbox(Protocol):
         """Take an instruction to be sent after the next commit. Only `Publish` does this."""
 
 
+@dataclass(frozen=True, slots=True)
+class Muted:
+    """An outbox for records that are taken back: those that fail have failed before, when they were given."""
+
+    outbox: Outbox
+
+    def dead(self, letter: DeadLetter) -> None:
+        """As `Outbox.dead`: nothing."""
+
+    def publish(self, publication: Publication) -> None:
+        """As `Outbox.publish`."""
+        self.outbox.publish(publication)
+
+
 @runtime_checkable
 class Operator(Protocol):
     """One task at work. `process`, `advance`, `flush` and `finish` give batches, made as they are asked for; before the
@@ -55,7 +69,8 @@ class Operator(Protocol):
 
     Several inputs are told apart by `ordinal`, the position in `task.inputs`. Batches of one partition arrive in
     order. What regroups its input (aggregations, joins, sort, top, distinct) gives batches of partition "";
-    everything else keeps the partition of its input. May have `counts: dict[str, int]` with "rows" and "columns":
+    everything else keeps the partition of its input, and so does what is made of records that are taken back
+    (`ghcm.runtime.data.batch.TAKEN_BACK`). May have `counts: dict[str, int]` with "rows" and "columns":
     records handled in each form.
     """
 

@@ -17,7 +17,7 @@ from math import gcd
 from ghcm.codegen.blocks import Step, steps_of
 from ghcm.expr import Get, Lambda, walk
 from ghcm.failing import can_fail
-from ghcm.spg import ops
+from ghcm.spg import ops, windows
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.traits import traits_of
 
@@ -85,11 +85,11 @@ def panes_of(unit: Unit) -> dict[str, Panes]:
     return found
 
 
-def _assigned(op: ops.Op) -> tuple[ops.Sliding | None, tuple[ops.Op, ...]]:
+def _assigned(op: ops.Op) -> tuple[windows.Sliding | None, tuple[ops.Op, ...]]:
     """The sliding windows that a task assigns, and what it does behind them."""
     chained: tuple[ops.Op, ...] = tuple(stage.op for stage in op.stages) if isinstance(op, ops.Fused) else (op,)
     for index, each in enumerate(chained):
-        if isinstance(each, ops.Window) and isinstance(each.assigner, ops.Sliding):
+        if isinstance(each, ops.Window) and isinstance(each.assigner, windows.Sliding):
             return each.assigner, chained[index + 1 :]
     return None, ()
 

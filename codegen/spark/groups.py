@@ -176,6 +176,17 @@ def group_body(scope: Scope) -> list[str]:
     return _grouped(scope, {"value": all_values("value")}, col("value"))
 
 
+def latest_body(scope: Scope) -> list[str]:
+    """The newest record of each key: the greatest value, since an order comes first in it."""
+    _, value = scope.takes.pair
+    assert isinstance(value, Struct)
+    lines = ["rows = rows.groupBy('key').agg(F.expr(\"max(`value`) AS `value`\"))"]
+    if "deleted" in value.names:
+        lines.append('rows = rows.where("`value`.`deleted` IS NOT TRUE")')
+    lines += _times(scope)
+    return [*lines, f"return {scope.select({'key': col('key'), 'value': Checked(part('value', 'record'))})}"]
+
+
 def count_body(scope: Scope) -> list[str]:
     """How many values per key, or records per window or in all."""
     return _grouped(scope, {"value": "count(1)"}, col("value"))

@@ -10,13 +10,13 @@ from ghcm.codegen.spark.aggregates import final_value, grouped_columns
 from ghcm.codegen.spark.chains import chain_body
 from ghcm.codegen.spark.connectors import publish_body, read_sink_body, reply_body, source_body, write_body
 from ghcm.codegen.spark.expressions import Scope, value_binding
-from ghcm.codegen.spark.groups import aggregate_body, count_body, distinct_body, group_body, reduce_body
+from ghcm.codegen.spark.groups import aggregate_body, count_body, distinct_body, group_body, latest_body, reduce_body
 from ghcm.codegen.spark.joins import join_body
 from ghcm.codegen.spark.library.sql import bare, fails, quoted
 from ghcm.codegen.spark.sql import Checked, col, make_struct
 from ghcm.codegen.spark.text import also, quote, selected, sql_dict, sql_text
 from ghcm.reducers import Aggregate
-from ghcm.spg import ops
+from ghcm.spg import ops, windows
 from ghcm.spg.graph import Task
 from ghcm.spg.traits import TIME
 from ghcm.types import Field, Shape, Struct, Type, is_nullable
@@ -52,7 +52,9 @@ def task_body(scope: Scope, task: Task, rounds: Mapping[str, list[str]] | None =
             return group_body(scope)
         case ops.Count():
             return count_body(scope)
-        case ops.Changes():  # a batch job has one commit
+        case ops.Latest():
+            return latest_body(scope)
+        case ops.Changes() | ops.Revisions():  # a batch job has one commit
             return ["return rows"]
         case ops.Distinct():
             return distinct_body(scope)
@@ -113,9 +115,9 @@ def _called(scope: Scope, op: ops.Op, gives: Type) -> str:
             return f"{call}(job, rows, {scope.step()}, {what}{scope.keeping()}{nullable})"
         case ops.Window(assigner=assigner):
             match assigner:
-                case ops.Tumbling(size_us=size):
+                case windows.Tumbling(size_us=size):
                     call = f"windowed(job, rows, {scope.step()}, {size}"
-                case ops.Sliding(size_us=size, every_us=every):
+                case windows.Sliding(size_us=size, every_us=every):
                     call = f"slid(job, rows, {scope.step()}, {size}, {every}"
                 case _:
                     assert_never(assigner)

@@ -22,8 +22,8 @@ from ghcm.lowering.expressions.records import fits
 from ghcm.operators import Operator
 from ghcm.source import Span
 from ghcm.spg.connectors import Connector, Mode
-from ghcm.spg.graph import Exchange, Forward
-from ghcm.spg.ops import Changes, Op, ReadSink, ReadTable
+from ghcm.spg.graph import Exchange, Forward, Hash
+from ghcm.spg.ops import Changes, Op, ReadSink, ReadTable, Revisions
 from ghcm.support import Engine
 from ghcm.types import Collection, Shape, Type
 
@@ -164,8 +164,8 @@ class Surroundings(Protocol):
 @dataclass(eq=False, slots=True)
 class UnitDraft:
     """A unit under construction. `drafts` are the tasks of the statement at hand, `named_nodes` its calls that get a
-    name, `ended` what gives the final pairs of each table that is asked for them. What is `assigned` is
-    None after a report.
+    name, `ended` what gives the final pairs of each table that is asked for them, `followed` what gives the pairs of
+    those that never end as they change. What is `assigned` is None after a report.
     """
 
     context: Context
@@ -176,6 +176,7 @@ class UnitDraft:
     drafts: list[Draft] = field(default_factory=list[Draft])
     named_nodes: set[int] = field(default_factory=set[int])
     ended: dict[Draft, Draft] = field(default_factory=dict[Draft, Draft])
+    followed: dict[Draft, Draft] = field(default_factory=dict[Draft, Draft])
     ends: int = 0
     replies: int = 0
     inside: tuple[str, ...] = ()
@@ -319,3 +320,13 @@ def final(step: Step, flow: Flow) -> Flow:
         made.word = "final"
         ended[flow.draft] = made
     return Flow(ended[flow.draft], collection, regrouped=True, written=flow.written)
+
+
+def revised(step: Step, flow: Flow) -> Flow:
+    """The pairs of a table that never ends, which are taken back as it changes; the same task for all who ask."""
+    followed, collection = step.unit.followed, Collection(Shape.PAIRS, flow.collection.element, False, changing=True)
+    if flow.draft not in followed:
+        made = step.add(Revisions(), collection, (flow, Hash(("key",))), calls=0)
+        made.word = "revisions"
+        followed[flow.draft] = made
+    return Flow(followed[flow.draft], collection, regrouped=True, written=flow.written)

@@ -10,7 +10,7 @@ from ghcm.errors import Reported, attempt, sound, suggest
 from ghcm.language import ast
 from ghcm.lowering import foreign_idioms
 from ghcm.lowering.arguments import match_arguments
-from ghcm.lowering.drafts import Bound, Flow, Raw, Step, UnitDraft, final, wants_final
+from ghcm.lowering.drafts import Bound, Flow, Raw, Step, UnitDraft, final, revised, wants_final
 from ghcm.lowering.expressions.applications import CALLABLE
 from ghcm.lowering.operators import READS, RULES, SOURCES, UNIONS
 from ghcm.lowering.operators.ends import behind_mistake
@@ -18,6 +18,7 @@ from ghcm.lowering.operators.inputs import union
 from ghcm.lowering.operators.sources import settle
 from ghcm.lowering.pipeline_functions import written_out
 from ghcm.operators import OPERATORS, Operator, Role
+from ghcm.operators.operator import ALL, FLOWING
 from ghcm.source import Span
 from ghcm.spg.sinks import SINKS
 from ghcm.support import Engine, Never, NotYet, Yes
@@ -209,6 +210,18 @@ def _checked(step: Step, flow: Flow) -> Flow:
     if flow.ended or (flow.written is not None and operator.name not in _AFTER_TO):
         hint = "A name for the collection (x = ...) lets several pipelines go on from it."
         raise step.report(Code.WRONG_SHAPE, f'"{operator.name}" stands behind the end of the pipeline', hint=hint)
+    if (
+        collection.shape is Shape.TABLE
+        and operator.revises
+        and Shape.PAIRS in operator.takes
+        and not collection.bounded
+    ):
+        return revised(step, flow)
+    if collection.changing and not operator.revises and collection.shape in FLOWING and operator.takes != ALL:
+        message = f'"{operator.name}" takes no records that may be taken back'
+        detail = "They come of a table that changes for ever."
+        hint = "changes() of a table gives each change as a record that stays."
+        raise step.report(Code.WRONG_SHAPE, message, detail=detail, hint=hint)
     if collection.shape not in operator.takes:
         if isinstance(operator.support(step.unit.engine), Never):  # which has been said
             raise Reported
@@ -234,7 +247,9 @@ def _advice(operator: Operator, shape: Shape) -> str:
         case Shape.PAIRS:
             return "map(p => ...) gives a stream; changes() is of tables: aggregations with a name in a stream unit."
         case Shape.TABLE if operator.role is Role.TRANSFORM:
-            return "A table is written to a sink or read by a responsive unit; changes() gives records that flow on."
+            return (
+                "filter, map, joins and aggregations follow a table as it changes; changes() gives records that stay."
+            )
         case Shape.TABLE:
             return "A table is written to a sink of mode upsert."
 

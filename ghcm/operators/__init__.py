@@ -7,7 +7,8 @@ from ghcm.operators.ends import ENDS, SOURCES
 from ghcm.operators.groups import GROUPS
 from ghcm.operators.operator import Argument, Operator, Pipeline, Role
 from ghcm.operators.rows import ROWS
+from ghcm.operators.tables import TABLES
 
 __all__ = ["OPERATORS", "Argument", "Operator", "Pipeline", "Role"]
 
-OPERATORS: dict[str, Operator] = {each.name: each for each in (*SOURCES, *ROWS, *GROUPS, *ENDS)}
+OPERATORS: dict[str, Operator] = {each.name: each for each in (*SOURCES, *ROWS, *GROUPS, *TABLES, *ENDS)}

@@ -255,6 +255,7 @@ ENDS = (
     ),
     Operator(
         "publish",
+        revises=True,
         role=Role.END,
         arguments=(
             Argument("call", "call"),

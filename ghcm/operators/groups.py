@@ -9,6 +9,7 @@ from ghcm.types import Shape
 GROUPS = (
     Operator(
         "reduce_by_key",
+        revises=True,
         takes=(Shape.PAIRS,),
         arguments=(Argument("function", "lambda2"), option("order", "lambda1")),
         gives="Pairs<K, V>, or Table<K, V> of unbounded unwindowed input",
@@ -31,6 +32,7 @@ GROUPS = (
     ),
     Operator(
         "aggregate_by_key",
+        revises=True,
         takes=(Shape.PAIRS,),
         arguments=(Argument("aggregates", "aggregate", repeated=True),),
         gives="Pairs<K, {...}>, or Table",
@@ -67,6 +69,7 @@ GROUPS = (
     ),
     Operator(
         "group_by_key",
+        revises=True,
         takes=(Shape.PAIRS,),
         gives="Pairs<K, list<V>>, or Table",
         meaning="the values of a key as a list in ascending order",
@@ -79,6 +82,7 @@ GROUPS = (
     ),
     Operator(
         "count",
+        revises=True,
         gives="Pairs<K, int> of pairs, Stream<int> of a stream; or Table",
         meaning="how many",
         exchange="hash",
@@ -89,7 +93,7 @@ GROUPS = (
         "memory([3, 4, 5]).map_to_pair(n => (n % 2, n)).count()", '{"key": 0, "value": 1}', '{"key": 1, "value": 2}'
     ),
     Operator(
-        "distinct", gives="the same", meaning="each different record once", exchange="hash", stateful=True
+        "distinct", revises=True, gives="the same", meaning="each different record once", exchange="hash", stateful=True
     ).example("memory([3, 1, 3]).distinct()", "1", "3"),
     Operator(
         "sort",
@@ -124,6 +128,7 @@ GROUPS = (
     ).example("memory([3, 1, 2]).top(2, by = n => n)", "3", "2"),
     Operator(
         "join",
+        revises=True,
         arguments=(
             Argument("other", "collection"),
             option("on", "lambda2"),
@@ -182,6 +187,7 @@ GROUPS = (
     ),
     Operator(
         "cross",
+        revises=True,
         arguments=(Argument("other", "collection"), option("as", "lambda2")),
         gives="Stream<{left, right}>",
         meaning=(
@@ -221,7 +227,7 @@ GROUPS = (
             "a table as records that flow on: at each commit the pairs of the keys whose value is another "
             "than at the commit before, so that those of a key come in order, never the same value twice "
             "in a row, and the last one is its final value; values that came and went between two commits "
-            "are not seen"
+            "are not seen; the value of a key that a latest() has lost is null"
         ),
         exchange="hash",
         stateful=True,

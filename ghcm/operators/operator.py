@@ -92,7 +92,9 @@ class Pipeline:
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """One operator. `takes`: the shapes of its input (empty for sources). `gives`: the output, for people."""
+    """One operator. `takes`: the shapes of its input (empty for sources). `gives`: the output, for people. `revises`:
+    it takes the pairs of a table that never ends, and takes back what it has made of those that change.
+    """
 
     name: str
     _: KW_ONLY
@@ -104,6 +106,7 @@ class Operator:
     exchange: Literal["none", "forward", "hash", "global"] = "forward"
     stateful: bool = False
     needs_bounded: bool = False
+    revises: bool = False
     failures: tuple[Failure, ...] = ()
     reference: Support = YES
     row: Support = YES

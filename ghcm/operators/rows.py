@@ -78,6 +78,7 @@ ROWS = (
     ),
     Operator(
         "filter",
+        revises=True,
         arguments=(Argument("predicate", "lambda1"),),
         gives="the same",
         meaning="keeps the records for which the predicate is true",
@@ -88,7 +89,12 @@ ROWS = (
         'dead letter (zero_divisor): {"n":0}',
     ),
     Operator(
-        "map", arguments=(_FUNCTION,), gives="Stream<U>", meaning="one record for one record", failures=EXPRESSION
+        "map",
+        revises=True,
+        arguments=(_FUNCTION,),
+        gives="Stream<U>",
+        meaning="one record for one record",
+        failures=EXPRESSION,
     ).example(
         "memory([{ n: 4 }, { n: 0 }]).map(r => { n: r.n, share: 100 // r.n })",
         '{"n": 4, "share": 25}',
@@ -96,6 +102,7 @@ ROWS = (
     ),
     Operator(
         "flat_map",
+        revises=True,
         arguments=(_FUNCTION,),
         gives="Stream<U>",
         meaning="the items of a list for one record",
@@ -103,6 +110,7 @@ ROWS = (
     ).example('memory(["to be", "or"]).flat_map(line => words(line))', '"to"', '"be"', '"or"'),
     Operator(
         "map_to_pair",
+        revises=True,
         arguments=(_FUNCTION,),
         gives="Pairs<K, V>",
         meaning="a pair (key, value) for one record",
@@ -114,6 +122,7 @@ ROWS = (
     ),
     Operator(
         "map_values",
+        revises=True,
         takes=(Shape.PAIRS,),
         arguments=(_FUNCTION,),
         gives="Pairs<K, U>",
@@ -126,6 +135,7 @@ ROWS = (
     ),
     Operator(
         "key_by",
+        revises=True,
         takes=(Shape.STREAM,),
         arguments=(_FUNCTION,),
         gives="Pairs<K, T>",
@@ -134,6 +144,7 @@ ROWS = (
     ).example('memory([{ page: "/", n: 1 }]).key_by(r => r.page)', '{"key": "/", "value": {"page": "/", "n": 1}}'),
     Operator(
         "python",
+        revises=True,
         arguments=(Argument("function", "string"), option("by", "name", "row", "batch")),
         gives="Stream<U>, the type behind the colon",
         meaning=(
@@ -186,12 +197,14 @@ ROWS = (
     ),
     Operator(
         "union",
+        revises=True,
         arguments=(Argument("others", "collection", repeated=True),),
         gives="the same",
         meaning="all records of all inputs",
     ).example("a = memory([1, 2])\nb = memory([2, 3])\na.union(b)", "1", "2", "2", "3"),
     Operator(
         "sample",
+        revises=True,
         arguments=(Argument("fraction", "float"), option("seed", "int")),
         gives="the same",
         meaning=(

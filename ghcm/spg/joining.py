@@ -80,12 +80,18 @@ def is_lookup(left: Collection, right: Collection) -> bool:
     """Whether the left records pass through one by one, in their order, and are looked up in the right side: in all of
     it where it ends, or in what a table holds when they come.
     """
-    return right.shape is Shape.TABLE or (not left.bounded and right.bounded)
+    held = right.shape is Shape.TABLE or right.changing
+    return (held and not left.changing) or (not left.bounded and right.bounded)
+
+
+def is_revised(left: Collection, right: Collection) -> bool:
+    """Whether both sides change, so that what was given may have to be taken back."""
+    return left.changing and right.changing
 
 
 def is_endless(left: Collection, right: Collection) -> bool:
     """Whether records of both sides meet as they come, and one of the sides never ends."""
-    return not is_lookup(left, right) and not (left.bounded and right.bounded)
+    return not is_lookup(left, right) and not is_revised(left, right) and not (left.bounded and right.bounded)
 
 
 def is_late(time: int, watermark: int, within_us: int) -> bool:
@@ -105,4 +111,4 @@ def joined_collection(
     timed = left.timed and (right.timed or kind.left_alone or is_lookup(left, right))
     bounded = left.bounded and (right.bounded or is_lookup(left, right))
     shape = Shape.PAIRS if by_key else Shape.STREAM
-    return Collection(shape, element, bounded, timed, windowed=by_key and left.windowed)
+    return Collection(shape, element, bounded, timed, by_key and left.windowed, left.changing)

@@ -11,9 +11,10 @@ from ghcm.spg.joining import JoinKind
 from ghcm.spg.notation.expressions import print_expr
 from ghcm.spg.notation.natural import Scope
 from ghcm.spg.notation.types import print_type
-from ghcm.spg.ops import Op, Policy, Sliding, Tumbling
+from ghcm.spg.ops import Op, Policy
 from ghcm.spg.services import service_text
 from ghcm.spg.traits import snake, traits_of
+from ghcm.spg.windows import Sliding, Tumbling
 from ghcm.types import Struct
 
 

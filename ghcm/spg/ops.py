@@ -15,34 +15,11 @@ from ghcm.spg.connectors import Connector
 from ghcm.spg.joining import JoinKind
 from ghcm.spg.services import Lookup as Lookup  # noqa: PLC0414 - an operation like the others
 from ghcm.spg.traits import TIMED, Arity, Role, State, Time, Together, Traits, operation
+from ghcm.spg.windows import Sliding, Tumbling
 from ghcm.types import Struct, Type
 
 if TYPE_CHECKING:
     from ghcm.spg.graph import Task  # a task holds an operation; `ghcm.spg.forms` knows both
-
-
-@dataclass(frozen=True, slots=True)
-class Tumbling:
-    """Windows of `size_us` that start `offset_us` (less than it) behind multiples of it since 1970, ends excluded."""
-
-    size_us: int
-    offset_us: int = 0
-
-    @property
-    def every_us(self) -> int:
-        """From one window to the next."""
-        return self.size_us
-
-
-@dataclass(frozen=True, slots=True)
-class Sliding:
-    """Windows of `size_us` that start `offset_us` (less than `every_us`) behind multiples of `every_us` (at most the
-    size) since 1970; a record is in all that hold its time.
-    """
-
-    size_us: int
-    every_us: int
-    offset_us: int = 0
 
 
 @operation(Traits(label="arrival_time", time=Time.DECLARES))
@@ -226,11 +203,28 @@ class Changes:
     from the last one given for the key.
 
     Which of the values between are seen is a matter of when commits are; those of a key come in their order, no two
-    equal ones after each other, and the last one is its final value. `final`: only what the table holds when its input
-    has ended, each key once, read where the table stands.
+    equal ones after each other, and the last one is its final value. Of a table that may lose keys a null says that one
+    is gone. `final`: only what the table holds when its input has ended, each key once, read where the table stands.
     """
 
     final: bool = False
+
+
+@operation(Traits(label="latest", state=State.KEYED, exchange=Together.KEY, time=Time.NONE))
+class Latest:
+    """The newest record of each key, of a key whose newest one is deleted none.
+
+    The values are a struct of the `record`, perhaps of its `order` before that, and perhaps of whether it is `deleted`
+    behind it. Newest is the one with the greatest order, and of several with that order the greatest; without an order
+    the one that came last. A null `deleted` is no deletion.
+    """
+
+
+@operation(Traits(label="revisions", state=State.KEYED, exchange=Together.KEY, time=Time.NONE))
+class Revisions:
+    """The pairs of a table, so that whatever follows always has what the table holds: at each commit the pairs that the
+    table no longer holds are taken back, and those that it holds since then are given.
+    """
 
 
 @operation(Traits(label="distinct", state=State.KEYED, exchange=Together.EQUAL, time=Time.WINDOW))
@@ -395,6 +389,6 @@ class Reply:
 
 FlowOp: TypeAlias = Source | EventTime | ArrivalTime | RowOp | PythonBatch | Lookup | Sessions | Union
 GroupOp: TypeAlias = ReduceByKey | AggregateByKey | GroupByKey | Count
-WholeOp: TypeAlias = GroupOp | Changes | Distinct | Sort | Top | Join | Iterate
+WholeOp: TypeAlias = GroupOp | Latest | Changes | Revisions | Distinct | Sort | Top | Join | Iterate
 EndOp: TypeAlias = To | Publish | Reply
 Op: TypeAlias = FlowOp | WholeOp | ReadSink | ReadTable | EndOp | Fused

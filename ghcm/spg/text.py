@@ -148,6 +148,7 @@ def _collection(collection: Collection, scope: Scope) -> str:
     marks = ["bounded" if collection.bounded else "unbounded"]
     marks += ["timed"] if collection.timed else []
     marks += ["windowed"] if collection.windowed else []
+    marks += ["changing"] if collection.changing else []
     return f"{collection.shape.value}<{print_type(collection.element, scope.texts)}> {' '.join(marks)}"
 
 
@@ -373,4 +374,5 @@ class Reader:
         bounded = tokens.accept("bounded")
         if not bounded:
             tokens.expect("unbounded")
-        return Collection(shape, element, bounded, tokens.accept("timed"), tokens.accept("windowed"))
+        marks = [tokens.accept(mark) for mark in ("timed", "windowed", "changing")]
+        return Collection(shape, element, bounded, *marks)

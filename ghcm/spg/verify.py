@@ -200,7 +200,8 @@ def _to(program: Program, task: Task, name: str) -> Iterator[str]:
         return
     if not accepts(found[0].element, task.collection.element):
         yield f'it writes "{task.collection.element}" to "{name}", which holds "{found[0].element}"'
-    if task.collection.shape is Shape.TABLE and found[0].mode is not Mode.UPSERT:
+    table = task.collection.shape is Shape.TABLE or task.collection.changing
+    if table and found[0].mode is not Mode.UPSERT:
         yield f'it writes a table to "{name}", which does not keep the latest record per key'
 
 

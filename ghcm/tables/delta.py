@@ -22,7 +22,7 @@ from ghcm.durable import sync
 from ghcm.errors import GhcmError
 from ghcm.fence import Fence
 from ghcm.places import Place, delta_place, machine, names_in, readable
-from ghcm.tables.delta_columns import arrow_schema, last_of_each, missing_columns, refused
+from ghcm.tables.delta_columns import LEAVES, arrow_schema, last_of_each, missing_columns, refused
 from ghcm.tables.partitions import folder_of, texts_among, values_in
 from ghcm.tables.versions import (
     KEPT,
@@ -252,10 +252,8 @@ class DeltaTable:
         with nullcontext() if mode == "append" else alone(self.path):
             table = self._table if mode == "append" and self._table else self._open()
             before, properties = table.version(), of(table)
-            if mode == "upsert" and files:
-                names = [staged / file.name for file in files]
-                rows = last_of_each(names, self._key, self._texts, self._merged(version))
-                self._merge(table, rows, properties)
+            if mode == "upsert" and (names := [staged / file.name for file in files]):
+                self._merge(table, last_of_each(names, self._key, self._texts, self._merged(version)), properties)
             else:
                 self._add(table, mode, staged, files, properties)
                 table.update_incremental()
@@ -318,7 +316,9 @@ class DeltaTable:
             commit_properties=properties,
             post_commithook_properties=_afterwards(),
         )
-        merging.when_matched_update(columns).when_not_matched_insert(columns).execute()
+        goes, stays = f"new.`{LEAVES}`", f"NOT new.`{LEAVES}`"
+        merging = merging.when_matched_delete(goes).when_matched_update(columns)
+        merging.when_not_matched_insert(columns, stays).execute()
 
     def _merged(self, version: str) -> Place:
         """Where the rows of a version that was upserted are kept for a while: its call may be asked for them."""

@@ -18,17 +18,23 @@ from ghcm.schemas.arrow import arrow_type
 from ghcm.tables.partitions import folder_of
 from ghcm.types import Struct, is_nullable, strip
 
+GONE, LEAVES = "gone-", "ghcm_gone"
+"""How the names of files begin whose rows are to go, and the column that says so of a row."""
+
 
 def last_of_each(files: Sequence[Place], key: Sequence[str], texts: Sequence[str], kept: Place) -> Any:
     """The rows of Parquet files as an Arrow table, of each key the last one, with null for those of the `texts` that
-    are empty; they are also kept as a file.
+    are empty, and whether they come from a file whose rows are to go; those that do not are also kept as a file.
     """
     import pyarrow.compute  # both large, and few programs need them
     import pyarrow.parquet
 
     arrow, compute, parquet = cast("Any", pyarrow), cast("Any", pyarrow.compute), cast("Any", pyarrow.parquet)
-    written = arrow.concat_tables([parquet.read_table(readable(file), partitioning=None) for file in files])
-    rows = written
+    tables = [parquet.read_table(readable(file), partitioning=None) for file in files]
+    written = arrow.concat_tables(tables)
+    gone = [file.name.startswith(GONE) for file in files]
+    leaves = [each for table, leave in zip(tables, gone, strict=True) for each in [leave] * table.num_rows]
+    rows = written.append_column(LEAVES, arrow.array(leaves, arrow.bool_()))
     for name in texts:
         column = compute.if_else(compute.equal(rows[name], ""), None, rows[name])
         rows = rows.set_column(rows.schema.get_field_index(name), name, column)
@@ -36,11 +42,12 @@ def last_of_each(files: Sequence[Place], key: Sequence[str], texts: Sequence[str
             folder_of({name: value})
     places = rows.select(list(key)).append_column("@place", arrow.array(range(rows.num_rows), arrow.int64()))
     last = places.group_by(list(key)).aggregate([("@place", "max")])["@place_max"].sort()
+    there = last.filter(compute.invert(rows[LEAVES].take(last).combine_chunks()))
     kept.parent.mkdir(parents=True, exist_ok=True)
     if isinstance(kept, Path):
-        parquet.write_table(written.take(last), kept)
+        parquet.write_table(written.take(there), kept)
     else:
-        parquet.write_table(written.take(last), packed := arrow.BufferOutputStream())
+        parquet.write_table(written.take(there), packed := arrow.BufferOutputStream())
         kept.write([packed.getvalue()])
     return rows.take(last)
 

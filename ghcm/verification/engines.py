@@ -147,6 +147,10 @@ class _Writer:
         columns = [(each.name, each.type) for each in self.sink.columns.fields]
         self.taken += rows_of(rows, columns) if isinstance(rows, pl.DataFrame) else rows
 
+    def remove(self, rows: Sequence[Row] | pl.DataFrame) -> None:
+        """As `SinkWriter.remove`; what is run to its end takes nothing back."""
+        raise AssertionError(f"{len(rows)} rows are taken back in a run that ends")
+
     @property
     def pending(self) -> int:
         """As `SinkWriter.pending`."""

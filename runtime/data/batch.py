@@ -21,6 +21,9 @@ TIME, WATERMARK = "@time", "@watermark"
 (microseconds, `Int64`).
 """
 
+TAKEN_BACK = "@taken back"
+"""The partition of records that are taken back: of a collection that changes, those that count no longer."""
+
 
 class Batch:
     """Records of one partition in order. `schema` are the visible columns; rows of a `timed` batch end with `time`
@@ -59,6 +62,11 @@ class Batch:
 
     def __repr__(self) -> str:
         return f"Batch({self.schema}, {self._length} rows, partition={self.partition!r})"
+
+    @property
+    def taken_back(self) -> bool:
+        """Whether its records, which were given before, count no longer."""
+        return self.partition == TAKEN_BACK
 
     @property
     def columnar(self) -> bool:

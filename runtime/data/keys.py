@@ -37,6 +37,15 @@ def identity_of(type_: types.Type) -> Change | None:
             assert_never(type_)
 
 
+def naming_of(type_: types.Type) -> Change:
+    """As `identity_of`, and what gives the value itself where that is its identity."""
+    return identity_of(type_) or _itself
+
+
+def _itself(value: object) -> object:
+    return value
+
+
 @lru_cache(maxsize=1024)
 def value_of(type_: types.Type) -> Change | None:
     """The way back from an identity to a canonical value; None where it is that already."""

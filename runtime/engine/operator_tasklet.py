@@ -21,6 +21,7 @@ from ghcm.runtime.contract import (
     Gate,
     Idler,
     Keeper,
+    Muted,
     Operator,
     Outbox,
     Publication,
@@ -242,7 +243,8 @@ class OperatorTasklet(UnitTasklet):
             self._beside = None if (taken := self.outbox.give(beside.given)) else beside
             return taken
         started = time.perf_counter()
-        taken = self.outbox.give(lambda: self.operator.process(ordinal, batch, self.outbox))
+        outbox = Muted(self.outbox) if batch.taken_back else self.outbox
+        taken = self.outbox.give(lambda: self.operator.process(ordinal, batch, outbox))
         self.size.took(len(batch), time.perf_counter() - started, self._host.scheduler.step_s)
         self._keep_up()
         return taken
@@ -274,7 +276,7 @@ class OperatorTasklet(UnitTasklet):
         def process() -> list[Batch]:
             started = time.perf_counter()
             try:
-                return list(self.operator.process(ordinal, batch, beside))
+                return list(self.operator.process(ordinal, batch, Muted(beside) if batch.taken_back else beside))
             finally:
                 beside.seconds = time.perf_counter() - started
                 self.size.took(len(batch), beside.seconds, _COMPUTE_STEP_S)

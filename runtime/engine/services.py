@@ -21,6 +21,7 @@ from ghcm.runtime.native.code import ReadCode, SinkCode, TaskCode
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import Instruction
 from ghcm.runtime.sinks.backend import SinkWriter
+from ghcm.runtime.sinks.revising import RevisingWriter
 from ghcm.runtime.sinks.sink import latest_version, open_writer, read
 from ghcm.runtime.sources.columns import some_columns
 from ghcm.runtime.sources.memory import RowsSource
@@ -158,7 +159,12 @@ class Services:
         key = code.key if isinstance(code, SinkCode) else None
         name = plain(f"{self.job}.{unit.name}.{task.id}" + (f".{call}" if call else ""))
         staging = self.state / "staged"
-        return lambda: open_writer(sink, self.connections, writer=name, key=key, call=call, staging=staging)
+
+        def opened() -> SinkWriter:
+            writer = open_writer(sink, self.connections, writer=name, key=key, call=call, staging=staging)
+            return RevisingWriter(writer, sink, key) if task.collection.changing and key is not None else writer
+
+        return opened
 
     def dead_folder(self, unit: Unit) -> Path:
         """The table directory of a unit's dead letters."""

@@ -112,7 +112,7 @@ class SinkTasklet(UnitTasklet):
             case Batch() as batch:
                 self.counters.took(batch)
                 content = batch.frame().select(batch.schema.names) if batch.columnar else _bare(batch)
-                self._write(content, self.edges[place].arrived)
+                self._write(content, self.edges[place].arrived, taken_back=batch.taken_back)
             case Barrier(snapshot=snapshot):
                 self._inlets.wait(place, snapshot)
                 self._align()
@@ -167,7 +167,7 @@ class SinkTasklet(UnitTasklet):
 
         self.worker.close(close)
 
-    def _write(self, content: pl.DataFrame | list[Row], arrived: float) -> None:
+    def _write(self, content: pl.DataFrame | list[Row], arrived: float, *, taken_back: bool) -> None:
         rows = len(content)
         self._flight += rows
         self._uncommitted += rows
@@ -179,7 +179,10 @@ class SinkTasklet(UnitTasklet):
             if full:
                 self._host.scheduler.wake(self)
 
-        self.worker.submit(lambda: self._opened.write(content), written, self.fail)
+        def write() -> None:
+            (self._opened.remove if taken_back else self._opened.write)(content)
+
+        self.worker.submit(write, written, self.fail)
 
 
 def _bare(batch: Batch) -> list[Row]:

@@ -13,15 +13,17 @@ from ghcm.runtime.operators.iterate import IterateOperator
 from ghcm.runtime.operators.join import JoinOperator, LookupJoinOperator
 from ghcm.runtime.operators.ordering import OrderOperator, WindowTopOperator
 from ghcm.runtime.operators.publish import PublishOperator
+from ghcm.runtime.operators.revised_groups import RevisedDistinctOperator, RevisedGroupsOperator
+from ghcm.runtime.operators.revised_join import RevisedJoinOperator
 from ghcm.runtime.operators.rows import ChainOperator, PythonBatchOperator, UnionOperator
 from ghcm.runtime.operators.sessions import SessionsOperator
 from ghcm.runtime.operators.stream_as_of import StreamAsOfOperator
 from ghcm.runtime.operators.stream_join import StreamJoinOperator
 from ghcm.runtime.operators.stream_sessions import StreamSessionsOperator
-from ghcm.runtime.operators.tables import ChangesOperator, FinalOperator
+from ghcm.runtime.operators.tables import ChangesOperator, FinalOperator, LatestOperator, RevisionsOperator
 from ghcm.spg import ops
 from ghcm.spg.graph import Task, Unit
-from ghcm.spg.joining import is_endless, is_lookup
+from ghcm.spg.joining import is_endless, is_lookup, is_revised
 from ghcm.types import Collection
 
 __all__ = ["build"]
@@ -48,11 +50,17 @@ def build(task: Task, unit: Unit, code: codes.TaskCode | None, context: Context)
         case ops.Union():
             return UnionOperator(task, unit, context)
         case ops.ReduceByKey() | ops.AggregateByKey() | ops.GroupByKey() | ops.Count():
-            return GroupOperator(task, unit, _code(task, code, codes.GroupCode), context)
+            changing = unit.task(task.inputs[0].producer).collection.changing
+            kind = RevisedGroupsOperator if changing else GroupOperator
+            return kind(task, unit, _code(task, code, codes.GroupCode), context)
+        case ops.Latest():
+            return LatestOperator(task, unit, context)
+        case ops.Revisions():
+            return RevisionsOperator(task, unit, context)
         case ops.Changes(final=final):
             return (FinalOperator if final else ChangesOperator)(task, unit, context)
         case ops.Distinct():
-            return DistinctOperator(task, unit, context)
+            return (RevisedDistinctOperator if task.collection.changing else DistinctOperator)(task, unit, context)
         case ops.Sort() | ops.Top():
             if isinstance(op, ops.Top) and task.collection.windowed:
                 return WindowTopOperator(task, op, unit, _code(task, code, codes.OrderCode), context)
@@ -75,6 +83,8 @@ def build(task: Task, unit: Unit, code: codes.TaskCode | None, context: Context)
 def _joining(
     op: ops.Join, left: Collection, right: Collection
 ) -> Callable[[Task, ops.Join, Unit, codes.JoinCode, Context], Operator]:
+    if is_revised(left, right):
+        return RevisedJoinOperator
     if is_endless(left, right):
         return StreamAsOfOperator if op.asof else StreamJoinOperator
     return LookupJoinOperator if is_lookup(left, right) else JoinOperator

@@ -19,11 +19,11 @@ from typing import Any
 
 import polars as pl
 
-from ghcm.runtime.contract import Context, Outbox
+from ghcm.runtime.contract import Context, Muted, Outbox
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.key_groups import grouping, key_type
-from ghcm.runtime.data.keys import identity_of
+from ghcm.runtime.data.keys import naming_of
 from ghcm.runtime.native.code import JoinCode
 from ghcm.runtime.operators.joined import JoiningOperator
 from ghcm.runtime.operators.task_operator import batch_of
@@ -176,15 +176,17 @@ LEFT, RIGHT = 0, 1
 
 
 class LookupJoinOperator(JoiningOperator):
-    """Keeps the right rows by key, of a table one for each; and the left ones that came before the right side was
-    complete.
+    """Keeps the right rows by key, of a table one for each, until they are taken back; and the left ones that came
+    before the right side was complete.
     """
 
     def __init__(self, task: Task, op: Join, unit: Unit, code: JoinCode, context: Context) -> None:
         super().__init__(task, op, unit, code, context)
         right = self._sides[RIGHT]
         self._table = right.shape is Shape.TABLE
-        self._identity = identity_of(right.columns.fields[0].type) if self._table else None
+        told_by = right.columns.fields[0].type if self._table else right.columns
+        self._identity = naming_of(told_by)
+        self._alike: dict[object, int] = {}
         self._complete = not right.bounded
         self._numbers = count()
         self._rows: dict[object, tuple[tuple[object, ...], Row]] = {}
@@ -207,13 +209,15 @@ class LookupJoinOperator(JoiningOperator):
         if self._complete:
             waiting, self._waiting, self._stored = self._waiting, [], []
             for batch in waiting:
-                yield from self._made(batch, outbox)
+                yield from self._made(batch, Muted(outbox) if batch.taken_back else outbox)
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterable[Batch]:
         if ordinal == LEFT and self._complete:
             return self._made(batch, outbox)
         if ordinal == LEFT:
             self._waiting.append(batch)
+        elif batch.taken_back:
+            self._take_back(batch.rows())
         else:
             self._take(batch.rows(), outbox)
         return ()
@@ -222,15 +226,44 @@ class LookupJoinOperator(JoiningOperator):
         """Keep right rows; of a table the latest of each of its keys."""
         self._frame = self._packed = None
         for row, key in zip(rows, self._keys(RIGHT, rows, outbox), strict=True):
-            name: object = next(self._numbers)
-            if self._table:
-                name = row[0] if self._identity is None else self._identity(row[0])
-            before = self._rows.pop(name, None)
-            if before is not None:
-                del self._by_key[before[0]][name]
+            name = self._new_name(row)
+            self._drop(name)
             if key:
                 self._rows[name] = (key, row)
                 self._by_key.setdefault(key, {})[name] = row
+
+    def _take_back(self, rows: Sequence[Row]) -> None:
+        """Forget right rows that count no longer."""
+        self._frame = self._packed = None
+        for row in rows:
+            name = self._identity(row[0] if self._table else row)
+            if not self._table:
+                alike = self._alike.pop(name, 0) - 1
+                if alike > 0:
+                    self._alike[name] = alike
+                name = (name, alike)
+            self._drop(name)
+
+    def _new_name(self, row: Row) -> object:
+        """What tells a right row from others: its key in a table, else itself and how many are like it, where it may be
+        taken back.
+        """
+        if self._table:
+            return self._identity(row[0])
+        if not self._sides[RIGHT].changing:
+            return next(self._numbers)
+        name = self._identity(row)
+        alike = self._alike.get(name, 0)
+        self._alike[name] = alike + 1
+        return name, alike
+
+    def _drop(self, name: object) -> None:
+        before = self._rows.pop(name, None)
+        if before is not None:
+            of_key = self._by_key[before[0]]
+            del of_key[name]
+            if not of_key:
+                del self._by_key[before[0]]
 
     def _made(self, batch: Batch, outbox: Outbox) -> Iterator[Batch]:
         if self._frame_join is not None and self._columnar(batch):

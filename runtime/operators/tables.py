@@ -1,76 +1,190 @@
-"""Tables to streams: the changes of a table, where a value is another than the last one given, and its final pairs."""
+"""Tables and what becomes of them: those of the newest records, their changes as records that stay, their pairs as they
+come and are taken back, and their final pairs.
+"""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, cast
 
 from ghcm.runtime.contract import Context, Outbox, Table
-from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.data.batch import TAKEN_BACK, Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.key_groups import grouping
 from ghcm.runtime.data.keys import identity_of
+from ghcm.runtime.native.order import order_of
 from ghcm.runtime.operators.task_operator import TaskOperator
-from ghcm.runtime.state.packing import pack, unpack
+from ghcm.runtime.state.kept_rows import KeptRows
 from ghcm.spg.graph import Task, Unit
-
-_FEW = 1024
-"""Pairs that may be saved more than twice as often as needed."""
+from ghcm.types import Shape, Struct
 
 
-class ChangesOperator(TaskOperator):
-    """Holds the last pair given of each key. A table gives its latest values at each commit and after a recovery some
-    of them again, which are told from changes by that.
+class PairsOperator(TaskOperator):
+    """What keeps a pair of each key, beginning with the key."""
+
+    def __init__(self, task: Task, unit: Unit, context: Context) -> None:
+        super().__init__(task, unit, context)
+        self._key_type, value = self._takes.pair
+        self._value = identity_of(value)
+        self._identity = identity_of(self._key_type)
+        group = grouping(self._key_type, context.groups)
+        self._kept_pairs = KeptRows(self._name, lambda row: group(row[0]))
+
+    def _name(self, row: Row) -> object:
+        return row[0] if self._identity is None else self._identity(row[0])
+
+    def _same(self, one: Row | None, other: Row | None) -> bool:
+        """Whether both hold the same value, or are both nothing."""
+        if one is None or other is None:
+            return one is other
+        values = (one[1], other[1])
+        if self._value is not None:
+            values = (self._value(one[1]), self._value(other[1]))
+        return (values[0],) == (values[1],)  # NaN is itself there, as in the language
+
+    def save(self) -> Mapping[int, bytes]:
+        return self._kept_pairs.save()
+
+    def restore(self, state: Mapping[int, bytes]) -> None:
+        self._kept_pairs.restore(state)
+
+    def _revised(self, pairs: Iterable[tuple[Row | None, Row | None]]) -> Iterator[Batch]:
+        """What is taken back and what comes instead, where what was given of a key differs from what is now."""
+        differ = [(before, now) for before, now in pairs if not self._same(before, now)]
+        yield from self._cut(self._batch([before for before, _ in differ if before is not None], TAKEN_BACK))
+        yield from self._cut(self._batch([now for _, now in differ if now is not None]))
+
+
+class LatestOperator(PairsOperator):
+    """Keeps the newest record of each key. Where there is an order it also keeps those that are deleted, lest one that
+    is older comes after them.
     """
 
     def __init__(self, task: Task, unit: Unit, context: Context) -> None:
         super().__init__(task, unit, context)
-        self._key_type = task.schema.fields[0].type
-        self._key = identity_of(self._key_type)
-        self._value = identity_of(task.schema.fields[1].type)
-        self._group = grouping(self._key_type, context.groups)
-        self._given: dict[object, Row] = {}
-        self._unsaved: dict[object, Row] = {}
-        self._parts: dict[int, list[bytes]] = {}
-        self._parted = 0
+        value = self._takes.pair[1]
+        assert isinstance(value, Struct), "values say what is newest"
+        names = value.names
+        self._record_at = names.index("record")
+        self._deleted_at = names.index("deleted") if "deleted" in names else None
+        self._order = order_of(value) if "order" in names else None
+        self._table = task.collection.shape is Shape.TABLE
+        self._told = self._table and any(edge.producer == task.id for each in unit.tasks for edge in each.inputs)
+        self._record_value = identity_of(value.field_of("record").type)
+        self._before: dict[object, Row | None] = {}
+        """Of keys that have changed what was given on last."""
+
+    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterable[Batch]:
+        self.counts["rows"] += len(batch)
+        for row in batch.rows():
+            name = self._name(row)
+            kept = self._kept_pairs.get(name)
+            if self._order is not None and kept is not None and not self._is_newer(row, kept):
+                continue
+            if self._told and name not in self._before:
+                self._before[name] = self._shown(kept)
+            if self._order is None and self._is_deleted(row):
+                self._kept_pairs.drop(name)
+            else:
+                self._kept_pairs.put(name, (row[0], row[1]))
+        return ()
+
+    def _is_newer(self, row: Row, kept: Row) -> bool:
+        assert self._order is not None
+        newer: Any = self._order(row[1])
+        return bool(newer > self._order(kept[1]))
+
+    def _is_deleted(self, row: Row) -> bool:
+        return self._deleted_at is not None and cast("Row", row[1])[self._deleted_at] is True
+
+    def _shown(self, kept: Row | None) -> Row | None:
+        """The pair of the table, of what is kept."""
+        if kept is None or self._is_deleted(kept):
+            return None
+        return kept[0], cast("Row", kept[1])[self._record_at]
+
+    def _same(self, one: Row | None, other: Row | None) -> bool:
+        if one is None or other is None or self._record_value is None:
+            return one == other
+        return (self._record_value(one[1]),) == (self._record_value(other[1]),)
+
+    def _pairs(self) -> list[Row]:
+        return [shown for kept in self._kept_pairs if (shown := self._shown(kept)) is not None]
+
+    def flush(self, outbox: Outbox) -> Iterable[Batch]:
+        """As `Operator.flush`: what has changed since the last time."""
+        before, self._before = self._before, {}
+        return self._revised((given, self._shown(self._kept_pairs.get(name))) for name, given in before.items())
+
+    def finish(self, outbox: Outbox) -> Iterator[Batch]:
+        """As `Operator.finish`: where it is no table, all pairs."""
+        if not self._table:
+            yield from self._cut(self._batch(self._pairs()))
+
+    def copy(self, key: object = None) -> list[tuple[object, object]]:
+        """As `Table.copy`."""
+        if key is None:
+            return [(row[0], row[1]) for row in self._pairs()]
+        found = self._shown(self._kept_pairs.get(self._name((key,))))
+        return [] if found is None else [(found[0], found[1])]
+
+
+class RevisionsOperator(PairsOperator):
+    """Takes back of a table's pairs what the next value of a key replaces. Of a table that does so by itself it keeps
+    nothing, and gives its pairs on as they are.
+    """
+
+    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterable[Batch]:
+        if self._takes.changing:
+            return (self._fitting(batch, batch.partition),)
+        self.counts["rows"] += len(batch)
+        newest = {self._name(row): row for row in batch.rows()}
+        found: list[tuple[Row | None, Row | None]] = []
+        for name, row in newest.items():
+            before = self._kept_pairs.get(name)
+            if not self._same(before, row):
+                found.append((before, row))
+                self._kept_pairs.put(name, row)
+        return self._revised(found)
+
+
+class ChangesOperator(PairsOperator):
+    """Holds the last pair given of each key. A table gives its latest values at each commit and after a recovery some
+    of them again, which are told from changes by that. Of a table that takes pairs back it waits for the commit, until
+    when another may come in the place of one.
+    """
+
+    def __init__(self, task: Task, unit: Unit, context: Context) -> None:
+        super().__init__(task, unit, context)
+        self._now: dict[object, Row | None] = {}
+        """Of a table that takes pairs back what it holds of keys that have changed."""
+        self._keys: dict[object, object] = {}
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterator[Batch]:
         self.counts["rows"] += len(batch)
-        rows: list[Row] = []
-        for row in batch.rows():
-            key = row[0] if self._key is None else self._key(row[0])
-            last = self._given.get(key)
-            if last is None or self._differs(last[1], row[1]):
-                self._given[key] = self._unsaved[key] = row
-                rows.append(row)
-        yield from self._cut(self._batch(rows))
+        if self._takes.changing:
+            for row in batch.rows():
+                name = self._name(row)
+                self._now[name], self._keys[name] = (None if batch.taken_back else row), row[0]
+            return
+        yield from self._cut(self._batch(self._changed(batch.rows())))
 
-    def _differs(self, one: object, other: object) -> bool:
-        if self._value is not None:
-            one, other = self._value(one), self._value(other)
-        return (one,) != (other,)  # NaN is itself there, as in the language
+    def _changed(self, rows: Sequence[Row]) -> list[Row]:
+        changed: list[Row] = []
+        for row in rows:
+            name = self._name(row)
+            if not self._same(self._kept_pairs.get(name), row):
+                self._kept_pairs.put(name, row)
+                changed.append(row)
+        return changed
 
-    def save(self) -> Mapping[int, bytes]:
-        """As `Operator.save`: the last pairs, by the key groups of their keys; as parts, of which the later ones hold
-        what has changed since, so that a commit costs as much as has happened since the last one.
-        """
-        if self._parted > 2 * len(self._given) + _FEW:
-            self._parts, self._parted, self._unsaved = {}, 0, dict(self._given)
-        groups: dict[int, list[Row]] = {}
-        for row in self._unsaved.values():
-            groups.setdefault(self._group(row[0]), []).append(row)
-        for group, rows in groups.items():
-            self._parts.setdefault(group, []).append(pack(rows))
-        self._parted += len(self._unsaved)
-        self._unsaved = {}
-        return {group: pack(parts) for group, parts in self._parts.items()}
-
-    def restore(self, state: Mapping[int, bytes]) -> None:
-        for group, data in state.items():
-            parts: list[bytes] = unpack(data)
-            self._parts[group] = parts
-            for part in parts:
-                rows: list[Row] = unpack(part)
-                self._parted += len(rows)
-                for row in rows:
-                    self._given[row[0] if self._key is None else self._key(row[0])] = row
+    def flush(self, outbox: Outbox) -> Iterator[Batch]:
+        """As `Operator.flush`: what has come, and null for the keys that are gone."""
+        now, keys, self._now, self._keys = self._now, self._keys, {}, {}
+        changed = self._changed([row for row in now.values() if row is not None])
+        for name, row in now.items():
+            if row is None and self._kept_pairs.get(name) is not None:
+                self._kept_pairs.drop(name)
+                changed.append((keys[name], None))
+        yield from self._cut(self._batch(changed))
 
 
 class FinalOperator(TaskOperator):

@@ -3,7 +3,7 @@ seen. What is seen with a snapshot alone goes by `SinkWriter`.
 """
 
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -22,7 +22,13 @@ class AtOnceWriter:
     written: int = 0
 
     def write(self, rows: Sequence[Row] | pl.DataFrame) -> None:
-        self.writer.write(rows)
+        self._show(self.writer.write, rows)
+
+    def remove(self, rows: Sequence[Row] | pl.DataFrame) -> None:
+        self._show(self.writer.remove, rows)
+
+    def _show(self, take: Callable[[Sequence[Row] | pl.DataFrame], None], rows: Sequence[Row] | pl.DataFrame) -> None:
+        take(rows)
         version = f"at-once-{uuid.uuid4().hex}"
         self.writer.prepare(version)
         self.writer.commit(version)

@@ -116,6 +116,10 @@ class SinkWriter(Protocol):
         """
         ...
 
+    def remove(self, rows: Sequence[Row] | pl.DataFrame) -> None:
+        """Take out of what is upserted the rows of these keys; of a version, rows of other keys than are written."""
+        ...
+
     @property
     def pending(self) -> int:
         """Rows written since the last `prepare`."""

@@ -24,6 +24,9 @@ class DiscardWriter:
     def write(self, rows: Sequence[Row] | pl.DataFrame) -> None:
         self._rows += len(rows)
 
+    def remove(self, rows: Sequence[Row] | pl.DataFrame) -> None:
+        self._rows += len(rows)
+
     @property
     def pending(self) -> int:
         return self._rows

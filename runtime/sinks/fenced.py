@@ -32,6 +32,9 @@ class _FencedWriter:
     def write(self, rows: Sequence[Row] | pl.DataFrame) -> None:
         self.writer.write(rows)
 
+    def remove(self, rows: Sequence[Row] | pl.DataFrame) -> None:
+        self.writer.remove(rows)
+
     @property
     def pending(self) -> int:
         return self.writer.pending

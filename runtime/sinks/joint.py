@@ -47,6 +47,10 @@ class JointWriter:
         with self._lock:
             self._opened.write(rows)
 
+    def remove(self, rows: Sequence[Row] | pl.DataFrame) -> None:
+        with self._lock:
+            self._opened.remove(rows)
+
     @property
     def pending(self) -> int:
         return self._opened.pending

@@ -143,6 +143,10 @@ class TransactionalWriter:
             self._file.write_batch(arrow.record_batch(columns, schema=schema))
         self._rows += len(rows)
 
+    def remove(self, rows: Rows) -> None:
+        """As `SinkWriter.remove`, which a topic is never asked for: it only grows."""
+        raise AssertionError(f"{len(rows)} rows are taken out of a topic")
+
     @property
     def pending(self) -> int:
         return self._rows
@@ -287,6 +291,10 @@ class PlainWriter:
         with self._topic.told():
             self._topic.send(self._connected(), *self._encode(rows))
         self._rows += len(rows)
+
+    def remove(self, rows: Rows) -> None:
+        """As `SinkWriter.remove`, which a topic is never asked for: it only grows."""
+        raise AssertionError(f"{len(rows)} rows are taken out of a topic")
 
     @property
     def pending(self) -> int:

@@ -59,11 +59,17 @@ class RedisWriter:
         self._rows = 0
 
     def write(self, rows: Sequence[Row] | pl.DataFrame) -> None:
+        self._stage(self._form.pairs(rows, self._rows), len(rows))
+
+    def remove(self, rows: Sequence[Row] | pl.DataFrame) -> None:
+        """As `SinkWriter.remove`: the staged row of what is to go is empty."""
+        self._stage(((field, "") for field, _ in self._form.pairs(rows)), len(rows))
+
+    def _stage(self, pairs: Iterator[tuple[str, str]], rows: int) -> None:
         key = f"{self._prefix}:@open:{self._open}"
-        pairs = self._form.pairs(rows, self._rows)
         while chunk := dict(islice(pairs, _CHUNK)):
             self._connections.run(partial(_fill, key=key, rows=chunk))
-        self._rows += len(rows)
+        self._rows += rows
 
     @property
     def pending(self) -> int:
@@ -297,7 +303,13 @@ repeat
   local part = redis.call('HSCAN', staging, cursor, 'COUNT', 1000)
   cursor = part[1]
   for i = 1, #part[2], 1000 do
-    redis.call('HSET', prefix, unpack(part[2], i, math.min(i + 999, #part[2])))
+    local rows, gone = {}, {}
+    for j = i, math.min(i + 999, #part[2]), 2 do
+      local field, row = part[2][j], part[2][j + 1]
+      if row == '' then table.insert(gone, field) else table.insert(rows, field) table.insert(rows, row) end
+    end
+    if #rows > 0 then redis.call('HSET', prefix, unpack(rows)) end
+    if #gone > 0 then redis.call('HDEL', prefix, unpack(gone)) end
   end
   done = done + #part[2] / 2
 until cursor == '0' or done >= 10000

@@ -27,7 +27,7 @@ from ghcm.runtime.data.columns import Row, columns_of, values
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.backend import Commit, KeyOf, Page
 from ghcm.runtime.sinks.keyed import KeyedView
-from ghcm.runtime.sinks.sql_table import PART, PLACE, Note, SqlTable
+from ghcm.runtime.sinks.sql_table import GONE, PART, PLACE, Note, SqlTable
 from ghcm.spg.connectors import Mode, Sql
 from ghcm.spg.graph import Sink
 from ghcm.types import Type, strip
@@ -47,7 +47,8 @@ class SqlWriter:
         self._mode = mode
         self._writer = writer
         self._schema = [(field.name, field.type) for field in table.columns.fields]
-        self._waiting: list[Sequence[Row] | pl.DataFrame] = []
+        self._waiting: list[tuple[Sequence[Row] | pl.DataFrame, bool]] = []
+        """What has not been staged, and whether it is to go."""
         self._part = self._new_part()
         self._rows = self._staged = 0
         self._tried = False
@@ -55,11 +56,17 @@ class SqlWriter:
         table.make()
 
     def write(self, rows: Sequence[Row] | pl.DataFrame) -> None:
+        self._take(rows, gone=False)
+
+    def remove(self, rows: Sequence[Row] | pl.DataFrame) -> None:
+        self._take(rows, gone=True)
+
+    def _take(self, rows: Sequence[Row] | pl.DataFrame, *, gone: bool) -> None:
         if self._rows - self._staged >= _ROWS:  # before these are taken: what fails is tried again as a whole
             with self._table.database.writing(f'write to "{self._table.name}"') as connection:
                 self._stage(connection)
             self._waiting, self._staged, self._tried = [], self._rows, False
-        self._waiting.append(rows)
+        self._waiting.append((rows, gone))
         self._rows += len(rows)
 
     @property
@@ -114,9 +121,11 @@ class SqlWriter:
     def _stage(self, connection: Any) -> None:
         """Bring what waits into the table of what is staged; once, however often it is tried."""
         frames = list[pl.DataFrame]()
-        for framed, parts in groupby(self._waiting, lambda each: isinstance(each, pl.DataFrame)):
-            found: Any = list(parts)
-            frames += found if framed else [columns_of(list(chain.from_iterable(found)), self._schema)]
+        for (framed, gone), parts in groupby(self._waiting, lambda each: (isinstance(each[0], pl.DataFrame), each[1])):
+            rows: Any = [each for each, _ in parts]
+            found = rows if framed else [columns_of(list(chain.from_iterable(rows)), self._schema)]
+            mark = pl.lit(1 if gone else None, dtype=pl.Int64).alias(GONE)
+            frames += [frame.with_columns(mark) for frame in found]
         if self._tried:
             self._table.drop_parts(connection, [self._part], self._staged)
         self._tried = True
@@ -132,15 +141,17 @@ class SqlWriter:
 
 
 def stage(connection: Any, table: SqlTable, rows: pl.DataFrame, part: str, place: int) -> None:
-    """Bring rows into the table of what is staged, as those of a part from this place on."""
+    """Bring rows, with the column of those that are to go, into the table of what is staged, as those of a part from
+    this place on.
+    """
     fields = table.columns.fields
     columns = [_stored(rows[field.name], field.type, postgres=table.postgres) for field in fields]
     places = pl.int_range(place, place + rows.height, dtype=pl.Int64, eager=True).alias(PLACE)
     parts = pl.repeat(part, rows.height, dtype=pl.String, eager=True).alias(PART)
     if table.postgres:
-        _copy(connection, table, pl.DataFrame([parts, places, *columns]))
+        _copy(connection, table, pl.DataFrame([parts, places, rows[GONE], *columns]))
         return
-    given = list(zip(*map(_bound, (parts, places, *columns)), strict=True))
+    given = list(zip(*map(_bound, (parts, places, rows[GONE], *columns)), strict=True))
     target, names = table.filling
     marks = ", ".join("?" * len(names))
     connection.exec_driver_sql(f"INSERT INTO {target} ({', '.join(names)}) VALUES ({marks})", given)

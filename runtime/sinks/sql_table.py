@@ -3,7 +3,8 @@
 ::
 
     <table>               what readers see
-    ghcm_staged_<hash>    part, place, the columns: rows that are written and not yet seen, in parts of one writer
+    ghcm_staged_<hash>    part, place, gone, the columns: rows that are written and not yet seen, in parts of one
+                          writer, and with a number for gone those whose keys are to go
     ghcm_versions         what is prepared or committed: of which table, whose, where staged, how many rows, when
     ghcm_fences           by table and program the token of the daemon that has written last, where several may
 
@@ -28,7 +29,7 @@ from ghcm.tables.versions import now_us, series_of
 from ghcm.types import Struct, Type, is_nullable, strip
 
 VERSIONS, _FENCES = "ghcm_versions", "ghcm_fences"
-PART, PLACE, _ORDER = "ghcm_part", "ghcm_place", "ghcm_order"
+PART, PLACE, GONE, _ORDER = "ghcm_part", "ghcm_place", "ghcm_gone", "ghcm_order"
 _KEPT_US = 600 * 1_000_000
 _CALLS_US = 7 * 24 * 3600 * 1_000_000
 """How long it is known that a call has committed."""
@@ -104,7 +105,7 @@ class SqlTable:
             for name, wanted, key in (
                 (VERSIONS, _VERSIONS, ("place", "version")),
                 *([(_FENCES, _FENCE, ("place", "program"))] if self._fence is not None else []),
-                (self._staged, staged | null, tuple(staged)),
+                (self._staged, staged | {GONE: "bigint"} | null, tuple(staged)),
                 (self._plain, columns, self.key),
             ):
                 if not inspector.has_table(name, schema=self._schema):
@@ -182,12 +183,12 @@ class SqlTable:
     @property
     def staged(self) -> Any:
         """The table of what is staged."""
-        return self._table(self._staged, PART, PLACE, *self.columns.names)
+        return self._table(self._staged, PART, PLACE, GONE, *self.columns.names)
 
     @property
     def filling(self) -> tuple[str, list[str]]:
         """How statements name the table of what is staged, and its columns."""
-        return self._named(self._staged), list(map(self._quoted, (PART, PLACE, *self.columns.names)))
+        return self._named(self._staged), list(map(self._quoted, (PART, PLACE, GONE, *self.columns.names)))
 
     def pass_fence(self, connection: Any) -> None:
         """Note our token; others wait until the end of the transaction. GhcmError where a newer one is noted."""
@@ -248,12 +249,21 @@ class SqlTable:
             if self.postgres:  # of two at a time the second would leave what the first has written
                 connection.exec_driver_sql(f"LOCK TABLE {self._named(self._plain)} IN SHARE ROW EXCLUSIVE MODE")
             connection.execute(library.delete(self.seen))
+        if note.rows and self.key:
+            connection.execute(self._removing(note.part))
         if note.rows:
             connection.execute(self._adding(note.part))
         mine = (notes.c.place == self._plain, notes.c.version == note.version)
         connection.execute(library.update(notes).where(*mine).values(time=time))
         self._purge(connection, note.version, time)
         return Note(note.version, note.part, note.rows, note.writer, time)
+
+    def _removing(self, part: str) -> Any:
+        """The statement that makes rows go whose keys a part says are gone."""
+        library, staged, seen = self._library, self.staged, self.seen
+        gone = library.select(staged.c[PART]).where(staged.c[PART] == part, staged.c[GONE].is_not(None))
+        same = [staged.c[name] == seen.c[name] for name in self.key]
+        return library.delete(seen).where(gone.where(*same).exists())
 
     def _adding(self, part: str) -> Any:
         """The statement that makes the rows of a part visible."""
@@ -273,7 +283,7 @@ class SqlTable:
     def rows_of(self, part: str, *, readable: bool) -> Any:
         """The query for the rows of a part: in order, or where there is a key the latest of each, in that of keys."""
         library, staged = self._library, self.staged
-        mine = library.select(staged).where(staged.c[PART] == part)
+        mine = library.select(staged).where(staged.c[PART] == part, staged.c[GONE].is_(None))
         if not self.key:
             rows = mine.subquery("mine")
             return library.select(*self._chosen(rows.c, readable=readable)).order_by(rows.c[PLACE])

@@ -25,6 +25,7 @@ from ghcm.runtime.worker import may_pass
 from ghcm.spg.connectors import Files, Mode, Parquet
 from ghcm.spg.graph import Sink
 from ghcm.tables.delta import DeltaTable
+from ghcm.tables.delta_columns import GONE
 from ghcm.tables.plain import PlainTable
 from ghcm.tables.versions import STAGING, DataFile, Version, explained, read_note, safe_name
 from ghcm.types import Struct
@@ -67,6 +68,17 @@ class TableWriter:
         self._tidying: Thread | None = None
         with explained(path, "write to"):
             self._check(key)
+
+    def remove(self, rows: Sequence[Row] | pl.DataFrame) -> None:
+        """As `SinkWriter.remove`: in a file of their own."""
+        with self._writing():
+            self._close_file()
+            self._open_next(GONE)
+            assert self._file is not None
+            self._rows += len(rows)
+            self._file.write(rows)
+            self._files[-1] = DataFile(self._files[-1].name, len(rows))
+            self._close_file()
 
     def write(self, rows: Sequence[Row] | pl.DataFrame) -> None:
         if len(rows) == 0:
@@ -163,10 +175,10 @@ class TableWriter:
             self._files[-1] = DataFile(self._files[-1].name, rows.height)
             self._close_file()
 
-    def _open_next(self, folder: str = "", columns: Struct | None = None) -> None:
+    def _open_next(self, prefix: str = "", columns: Struct | None = None) -> None:
         if self._staging is None:
             self._staging = Staging(self._table.path, self._writer)
-        name = f"{folder}part-{uuid.uuid4().hex}{extension(self._connector)}"
+        name = f"{prefix}part-{uuid.uuid4().hex}{extension(self._connector)}"
         path = self._staging.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = open_file(path, self._connector, columns or self._columns)

@@ -28,13 +28,13 @@ from ghcm.spg.ops import (
     PythonCall,
     ReduceByKey,
     Sessions,
-    Sliding,
     Sort,
     Source,
     To,
     Top,
     Window,
 )
+from ghcm.spg.windows import Sliding
 from ghcm.support import Yes
 from ghcm.types import Collection, Decimal, Shape, is_nullable, strip
 from tests.laws.covered_types import nodes

@@ -8,21 +8,8 @@ from hypothesis import strategies as st
 
 from ghcm.expr import Call, Get, Lambda, MakeStruct, Var
 from ghcm.spg.graph import Forward
-from ghcm.spg.ops import (
-    EventTime,
-    Filter,
-    FlatMap,
-    KeyBy,
-    Map,
-    MapToPair,
-    MapValues,
-    Sessions,
-    Sliding,
-    Source,
-    Tumbling,
-    Union,
-    Window,
-)
+from ghcm.spg.ops import EventTime, Filter, FlatMap, KeyBy, Map, MapToPair, MapValues, Sessions, Source, Union, Window
+from ghcm.spg.windows import Sliding, Tumbling
 from ghcm.types import (
     WINDOW,
     Bool,

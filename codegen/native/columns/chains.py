@@ -15,7 +15,7 @@ from ghcm.codegen.native.columns.expressions import Ahead, ColumnScope, frame_fu
 from ghcm.codegen.native.columns.text import Column, Unsupported, either, varies
 from ghcm.codegen.native.snippets import BITOR, quoted
 from ghcm.expr import Expr, MakeList, MakeStruct, free_names
-from ghcm.spg import ops
+from ghcm.spg import ops, windows
 from ghcm.types import Struct
 
 
@@ -119,9 +119,9 @@ class _Query:
     def outside(self, line: Outside, step: Step) -> None:
         """A window."""
         match step.op:
-            case ops.Window(assigner=ops.Tumbling() as assigner, allowed_lateness_us=lateness):
+            case ops.Window(assigner=windows.Tumbling() as assigner, allowed_lateness_us=lateness):
                 self._tumbling(line, assigner, lateness)
-            case ops.Window(assigner=ops.Sliding() as assigner, allowed_lateness_us=lateness):
+            case ops.Window(assigner=windows.Sliding() as assigner, allowed_lateness_us=lateness):
                 self._sliding(line, assigner, lateness)
             case _:  # a Python function
                 raise Unsupported("a Python function by row has no columnar form")
@@ -161,7 +161,7 @@ class _Query:
 
     # --- windows -----------------------------------------------------------------------------------------------------
 
-    def _tumbling(self, line: Outside, assigner: ops.Tumbling, lateness: int) -> None:
+    def _tumbling(self, line: Outside, assigner: windows.Tumbling, lateness: int) -> None:
         """The record in its window."""
         size, offset = assigner.size_us, assigner.offset_us
         start = f'column_time.truncate(pl.col("@time"), pl.lit({size:_}, pl.Int64))'
@@ -173,7 +173,7 @@ class _Query:
         self.ahead.columns[line.names[0]] = Column(f"columns.window(start, {size:_})")
         self._name(line.names[0])
 
-    def _sliding(self, line: Outside, assigner: ops.Sliding, lateness: int) -> None:
+    def _sliding(self, line: Outside, assigner: windows.Sliding, lateness: int) -> None:
         """The record in each of its windows that is open, or once in its pane."""
         size, every, (window,) = assigner.size_us, assigner.every_us, line.names
         reach = size + every + lateness

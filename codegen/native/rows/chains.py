@@ -18,7 +18,7 @@ from ghcm.codegen.native.sections import Module
 from ghcm.codegen.native.snippets import COMPARE, OR, quoted
 from ghcm.expr import Each, Expr, ForEach, Lambda, Let, MakeStruct, Var
 from ghcm.failing import can_fail
-from ghcm.spg import ops
+from ghcm.spg import ops, windows
 from ghcm.spg.notation.types import print_type
 from ghcm.types import Struct, is_nullable
 
@@ -64,9 +64,9 @@ def _step(writer: _Writer, step: Step, *, last: bool) -> None:
             _python(writer, step, f"{module}:{name}")
         case ops.Window(assigner=assigner, allowed_lateness_us=lateness):
             match assigner:
-                case ops.Tumbling():
+                case windows.Tumbling():
                     _window(writer, step, assigner, lateness)
-                case ops.Sliding():
+                case windows.Sliding():
                     _sliding(writer, step, assigner, lateness)
                 case _:
                     assert_never(assigner)
@@ -235,7 +235,7 @@ def _python(writer: _Writer, step: Step, function: str) -> None:
     )
 
 
-def _window(writer: _Writer, step: Step, assigner: ops.Tumbling, lateness: int) -> None:
+def _window(writer: _Writer, step: Step, assigner: windows.Tumbling, lateness: int) -> None:
     size = assigner.size_us
     into = f"(time - {assigner.offset_us:_})" if assigner.offset_us else "time"
     start = writer.scope.names.new("start")
@@ -251,7 +251,7 @@ def _window(writer: _Writer, step: Step, assigner: ops.Tumbling, lateness: int) 
     writer.columns = writer.columns | {"window": Code(window, simple=True)}
 
 
-def _sliding(writer: _Writer, step: Step, assigner: ops.Sliding, lateness: int) -> None:
+def _sliding(writer: _Writer, step: Step, assigner: windows.Sliding, lateness: int) -> None:
     """The record in each of its windows that is open, or once in its pane."""
     size, every = assigner.size_us, assigner.every_us
     offset = f", {assigner.offset_us:_}" if assigner.offset_us else ""

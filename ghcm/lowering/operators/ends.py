@@ -16,7 +16,7 @@ from ghcm.lowering.expressions.functions import whole
 from ghcm.lowering.expressions.records import fits
 from ghcm.reducers import Aggregate
 from ghcm.source import Span
-from ghcm.spg.connectors import Mode
+from ghcm.spg.connectors import Mode, Redis
 from ghcm.spg.graph import Global
 from ghcm.spg.ops import CallTemplate, Policy, Publish, Reply, To
 from ghcm.types import Duration, Int, Shape, Struct, Type, strip
@@ -94,6 +94,14 @@ def _check_mode(step: Step, flow: Flow, sink: SinkDraft) -> None:
     if flow.collection.shape is Shape.TABLE and sink.mode is not Mode.UPSERT and not ends:
         message = f'a table has one record per key, and sink "{sink.name}" has mode {sink.mode.value}'
         hint = "A sink of mode upsert keeps the latest record per key, changes() gives each change as a record."
+        step.report(Code.TABLE_TO_SINK, message, span, hint=hint)
+    elif flow.collection.changing and sink.mode is not Mode.UPSERT and not ends:
+        message = f'records that may be taken back do not fit sink "{sink.name}", which has mode {sink.mode.value}'
+        hint = "A sink of mode upsert loses what is taken back, changes() of a table gives each change as a record."
+        step.report(Code.TABLE_TO_SINK, message, span, hint=hint)
+    elif flow.collection.changing and isinstance(sink.connector, Redis) and sink.connector.form is not None:
+        message = f'sink "{sink.name}" cannot lose records: it writes keys of form {sink.connector.form}'
+        hint = "A sink of Redis without a form can, or changes() and a key of its own for what is gone."
         step.report(Code.TABLE_TO_SINK, message, span, hint=hint)
     elif sink.mode is Mode.REPLACE and step.unit.lives_on:
         message = f'a stream unit commits again and again, and each commit would replace all of sink "{sink.name}"'

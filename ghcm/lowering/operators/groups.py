@@ -17,7 +17,7 @@ from ghcm.lowering.expressions.conversion import convert
 from ghcm.lowering.operators.orders import order_of
 from ghcm.reducers import Aggregate, Builtin, Custom, Fields, Reducer, prove, summed
 from ghcm.spg.graph import Global, Hash
-from ghcm.spg.ops import AggregateByKey, Changes, Count, Distinct, GroupByKey, ReduceByKey, Sort, Top
+from ghcm.spg.ops import AggregateByKey, Count, Distinct, GroupByKey, ReduceByKey, Sort, Top
 from ghcm.types import WINDOW, Collection, Decimal, Field, Int, List, Shape, Struct, Type, is_nullable
 from ghcm.unification import accepts
 
@@ -84,13 +84,6 @@ def distinct(step: Step, flow: Flow) -> Bound:
     return Flow(step.add(Distinct(), after, (flow, Hash(())), keeps_state=True), after, regrouped=True)
 
 
-@rule(RULES, "changes")
-def changes(step: Step, flow: Flow) -> Bound:
-    """The pairs of a table as records, as its values change."""
-    after = Collection(Shape.PAIRS, flow.collection.element, flow.collection.bounded)
-    return Flow(step.add(Changes(), after, (flow, Hash(("key",))), keeps_state=True), after, regrouped=True)
-
-
 def totals(aggregates: tuple[Aggregate, ...]) -> Struct:
     """The record of aggregates by name."""
     return Struct(tuple(Field(each.name, each.type) for each in aggregates))
@@ -104,7 +97,8 @@ def _grouped(step: Step, flow: Flow, op: AggregateByKey | Count | GroupByKey | R
     kept = not collection.bounded or id(step.written) in step.unit.named_nodes
     table = step.unit.lives_on and not collection.windowed and kept
     shape = Shape.TABLE if table else Shape.PAIRS
-    after = Collection(shape, Struct(tuple(fields)), collection.bounded, collection.windowed, collection.windowed)
+    windowed = collection.windowed
+    after = Collection(shape, Struct(tuple(fields)), collection.bounded, windowed, windowed, collection.changing)
     draft = step.add(op, after, (flow, Hash(("key",))), keeps_state=True)
     return Flow(draft, after, regrouped=True)
 

@@ -6,7 +6,7 @@ from ghcm.codes import Code
 from ghcm.errors import attempt, every, sound, suggest
 from ghcm.expr import Expr, Get, Lambda, Literal, MakeStruct, Var
 from ghcm.language import ast
-from ghcm.lowering.drafts import READS, UNIONS, Bound, Flow, Raw, Step, ends_as_pairs, final, rule
+from ghcm.lowering.drafts import READS, UNIONS, Bound, Flow, Raw, Step, ends_as_pairs, final, revised, rule
 from ghcm.lowering.expressions.applications import operation
 from ghcm.lowering.operators.sources import decode, settle
 from ghcm.lowering.types import LINE
@@ -141,7 +141,14 @@ def union(step: Step, first: Bound | None) -> Bound:
         return settle(step, each) if isinstance(each, Raw) else each
 
     flows = every(settled, inputs)
-    return _union(step, [final(step, each) if ends_as_pairs(each.collection) else each for each in flows])
+    return _union(step, [_flowing(step, each) for each in flows])
+
+
+def _flowing(step: Step, flow: Flow) -> Flow:
+    """The pairs of what is a table."""
+    if ends_as_pairs(flow.collection):
+        return final(step, flow)
+    return revised(step, flow) if flow.collection.shape is Shape.TABLE else flow
 
 
 rule(UNIONS, "union")(union)  # as a decorator it would hide that there may be no first one
@@ -171,15 +178,14 @@ def _union(step: Step, flows: list[Flow]) -> Bound:
             hint = "map(...) brings them to the same record." if not problem else ""
             raise step.report(Code.UNION_DIFFERS, "the inputs of this union are not alike", detail=detail, hint=hint)
         element = both
-    collection = replace(first, element=element, bounded=all(flow.collection.bounded for flow in flows))
+    bounded, changing = all(each.collection.bounded for each in flows), any(each.collection.changing for each in flows)
+    collection = replace(first, element=element, bounded=bounded, changing=changing)
     draft = step.add(Union(), collection, *((flow, Forward()) for flow in flows))
     return Flow(draft, collection, any(f.regrouped for f in flows), any(f.open_window for f in flows))
 
 
 def _difference(one: Flow, other: Flow) -> str:
     mine, its = one.collection, other.collection
-    if Shape.TABLE in (mine.shape, its.shape):
-        return "One is a table."
     if mine.shape is not its.shape:
         return "One is a stream, another holds pairs."
     if mine.windowed != its.windowed:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ghcm.codes import Code
 from ghcm.expr import Call, Expr, Get, Lambda, Literal, Var, substitute, walk
 from ghcm.functions import FUNCTIONS, comparable, resolve
-from ghcm.lowering.drafts import RULES, Bound, Draft, Flow, Raw, Step, ends_as_pairs, final, rule
+from ghcm.lowering.drafts import RULES, Bound, Draft, Flow, Raw, Step, ends_as_pairs, final, revised, rule
 from ghcm.lowering.narrowing import Outcome, known, narrow
 from ghcm.lowering.operators.sources import settle
 from ghcm.spg.graph import Exchange, Global, Hash
@@ -33,6 +33,8 @@ def join(step: Step, left: Flow) -> Bound:
     right = settle(step, bound) if isinstance(bound, Raw) else bound
     if ends_as_pairs(right.collection) and not kind.streams and left.collection.bounded:
         right = final(step, right)
+    if left.collection.changing and right.collection.shape is Shape.TABLE and not right.collection.bounded:
+        right = revised(step, right)
     check_sides(step, left, right, kind)
     joined = (_by_key if step.given.expr("on") is None else _on)(step, left, right, kind)
     if step.given.expr("as") is None:
@@ -222,7 +224,8 @@ def check_sides(step: Step, left: Flow, right: Flow, kind: JoinKind) -> None:
     if asof or step.given.expr("within") is not None:
         _check_times(step, left, right, kind, asof)
     if is_lookup(left.collection, right.collection) and not kind.streams:
-        side = "a table" if right.collection.shape is Shape.TABLE else "a stream that never ends"
+        held = right.collection.shape is Shape.TABLE or right.collection.changing
+        side = "a table" if held else "a stream that never ends"
         message = f"a {kind.value} join with {side} would have to wait for its end"
         detail = "What nobody met is known only then."
         hint = "inner, left, semi and anti joins answer for each record on the left by itself."
@@ -277,7 +280,7 @@ def check_meeting(step: Step, left: Flow, right: Flow, op: Join) -> None:
             detail = "Any earlier record might belong to one that comes, so that none could be forgotten."
             hint = "within = 1h says how far back it looks."
             raise step.report(Code.BAD_JOIN, message, step.given.span("on"), detail=detail, hint=hint)
-    elif not right.collection.bounded and right.collection.shape is not Shape.TABLE:
+    elif not right.collection.bounded and right.collection.shape is not Shape.TABLE and not right.collection.changing:
         windowed = left.collection.windowed and right.collection.windowed
         if not (windowed and shares_window(op.left_keys, op.right_keys)):
             message = '"join" needs another input that ends, or a table'

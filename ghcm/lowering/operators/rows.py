@@ -174,7 +174,8 @@ def check_key(step: Step, key: Type) -> None:
     """Report a type of which no values can be keys."""
     if not comparable(key) or has_null(key):
         message, hint = f'"{key}" cannot be a key', "Maps cannot be compared."
-        raise step.report(Code.NOT_COMPARABLE, message, step.given.span("function"), hint=hint)
+        argument = "key" if step.name == "latest" else "function"
+        raise step.report(Code.NOT_COMPARABLE, message, step.given.span(argument), hint=hint)
 
 
 def _function(step: Step, flow: Flow) -> Lambda:

@@ -11,7 +11,8 @@ from ghcm.operators import Argument
 from ghcm.source import Span
 from ghcm.spg.graph import Forward, Global, Hash
 from ghcm.spg.labels import duration_text
-from ghcm.spg.ops import ArrivalTime, EventTime, Sessions, Sliding, Tumbling, Window
+from ghcm.spg.ops import ArrivalTime, EventTime, Sessions, Window
+from ghcm.spg.windows import Sliding, Tumbling
 from ghcm.support import Engine
 from ghcm.types import WINDOW, Collection, Field, Shape, Struct, Timestamp, strip
 

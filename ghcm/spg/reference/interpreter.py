@@ -26,6 +26,7 @@ from ghcm.spg.reference.operations import (
     event_time,
     fused,
     grouped,
+    latest,
     reduced,
     row_operation,
     sorted_records,
@@ -206,7 +207,9 @@ def _run_task(run: Run, task: Task, inputs: list[list[Record]]) -> list[Record]:
             return grouped(run, step, op, records)
         case ops.Count():
             return counted(run, step, op, records)
-        case ops.Changes():  # a run has one commit, at its end
+        case ops.Latest():
+            return latest(run, step, op, records)
+        case ops.Changes() | ops.Revisions():  # a run has one commit, at its end
             return records
         case ops.Distinct():
             return distinct(run, step, op, records)

@@ -9,7 +9,7 @@ from typing import Any, assert_never, cast
 from ghcm.expr import Lambda
 from ghcm.functions import Failure
 from ghcm.reducers import Aggregate
-from ghcm.spg import ops
+from ghcm.spg import ops, windows
 from ghcm.spg.graph import without_order
 from ghcm.spg.reference.aggregates import Given, aggregate, given, reduce
 from ghcm.spg.reference.functions import Failed, checked
@@ -65,7 +65,7 @@ def _windowed(step: Step, op: ops.Window, record: Record) -> list[Record]:
     return [step.in_window(record, window) for window in still_open]
 
 
-def _windows(assigner: ops.Tumbling | ops.Sliding, time: int) -> list[Window]:
+def _windows(assigner: windows.Tumbling | windows.Sliding, time: int) -> list[Window]:
     """The windows that hold a time, in their order; `Failed` if one of them does not fit."""
     size, every = assigner.size_us, assigner.every_us
     windows: list[Window] = []
@@ -193,6 +193,24 @@ def grouped(run: Run, step: Step, _: ops.GroupByKey, records: Sequence[Record]) 
     type_ = step.takes.pair[1]
     groups = _by_value(step, records)
     return _results(run, step, groups, lambda group: sorted(group.values, key=lambda value: order_key(value, type_)))
+
+
+def latest(_run: Run, step: Step, _: ops.Latest, records: Sequence[Record]) -> list[Record]:
+    """The newest record of each key, unless that one is deleted."""
+    type_ = step.takes.pair[1]
+    assert isinstance(type_, Struct)
+
+    def newest(group: Group) -> object:
+        values = group.values
+        return max(values, key=lambda value: order_key(value, type_)) if "order" in type_.names else values[-1]
+
+    found = [(group.key, newest(group)) for group in _by_value(step, records)]
+    there = [
+        (key, value)
+        for key, value in found
+        if "deleted" not in type_.names or part(value, type_, "deleted") is not True
+    ]
+    return [Record((key, part(value, type_, "record"))) for key, value in there]
 
 
 def counted(run: Run, step: Step, _: ops.Count, records: Sequence[Record]) -> list[Record]:

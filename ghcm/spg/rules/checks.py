@@ -198,7 +198,7 @@ class Around:
 
 def collection_problems(found: Collection, wanted: Collection, *, narrowed: bool = False) -> Iterator[str]:
     """What differs; the element may be a `?` more general than derived, or with `narrowed` a `?` less."""
-    for name in ("shape", "bounded", "timed", "windowed"):
+    for name in ("shape", "bounded", "timed", "windowed", "changing"):
         if getattr(found, name) != getattr(wanted, name):
             yield f"it gives {found}, where {name} is {getattr(found, name)} and should be {getattr(wanted, name)}"
     if not accepts(found.element, wanted.element) and not (narrowed and accepts(wanted.element, found.element)):

@@ -29,12 +29,15 @@ from ghcm.types import (
     Shape,
     Struct,
     Type,
+    as_nullable,
     nullable_like,
     strip,
 )
 from ghcm.unification import accepts
 
 _F = AggregateFunction
+LATEST = tuple((*order, "record", *deleted) for order in ((), ("order",)) for deleted in ((), ("deleted",)))
+"""The fields of the values that `Latest` takes."""
 _CHANGES = ops.Map | ops.MapToPair | ops.MapValues | ops.Fused
 
 
@@ -58,7 +61,8 @@ def grouped_problems(around: Around, op: ops.GroupOp) -> Iterator[str]:
             yield f"groups by key make pairs, or unwindowed a table, not {gives}"
     if shape is not Shape.TABLE and not takes.bounded and not takes.windowed:
         yield "groups of unbounded input without windows are a table"
-    yield from collection_problems(gives, Collection(shape, element, takes.bounded, takes.windowed, takes.windowed))
+    wanted = Collection(shape, element, takes.bounded, takes.windowed, takes.windowed, takes.changing)
+    yield from collection_problems(gives, wanted)
 
 
 def _value(around: Around, op: ops.GroupOp, value: Type) -> tuple[Type, Iterable[str]]:
@@ -157,7 +161,36 @@ def changes_problems(around: Around, *, final: bool) -> Iterator[str]:
         yield f"only a table has changes, not {takes}"
     if final and not takes.bounded:
         yield "a table of input that never ends has no final pairs"
-    yield from collection_problems(around.gives, Collection(Shape.PAIRS, takes.element, takes.bounded))
+    element = takes.element if final or not takes.changing else with_value(takes, as_nullable(part(takes, "value")))
+    yield from collection_problems(around.gives, Collection(Shape.PAIRS, element, takes.bounded))
+
+
+def revisions_problems(around: Around) -> Iterator[str]:
+    """What is wrong with what follows a table as it changes."""
+    takes = around.takes[0]
+    if takes.shape is not Shape.TABLE or takes.bounded:
+        yield f"only a table that never ends is followed, not {takes}"
+    yield from collection_problems(around.gives, Collection(Shape.PAIRS, takes.element, False, changing=True))
+
+
+def latest_problems(around: Around) -> Iterator[str]:
+    """What is wrong with a table of the newest records."""
+    takes, gives = around.takes[0], around.gives
+    yield from (*flowing(takes), *keyed(takes))
+    value = part(takes, "value")
+    if takes.windowed or takes.changing:
+        yield "the newest are of records in no windows that are not taken back"
+    if not isinstance(value, Struct) or value.names not in LATEST:
+        yield f'"{value}" does not say what is newest'
+        return
+    if "deleted" in value.names and strip(value.field_of("deleted").type) != Bool():
+        yield f'what is deleted is said by "{value.field_of("deleted").type}"'
+    if "order" in value.names and not comparable(value):
+        yield f'"{value}" has no order'
+    if gives.shape is Shape.STREAM or (gives.shape is Shape.PAIRS and not takes.bounded):
+        yield f"the newest records are a table, not {gives}"
+    element, table = with_value(takes, value.field_of("record").type), gives.shape is Shape.TABLE
+    yield from collection_problems(gives, Collection(gives.shape, element, takes.bounded, changing=table))
 
 
 def whole_record_problems(around: Around, op: ops.Distinct | ops.Sort | ops.Top) -> Iterator[str]:
@@ -215,7 +248,8 @@ def _join_sides(op: ops.Join, left: Collection, right: Collection) -> Iterator[s
     """What may be joined with what."""
     yield from flowing(left)
     shared = left.windowed and right.windowed and shares_window(op.left_keys, op.right_keys)
-    if not right.bounded and right.shape is not Shape.TABLE and not op.by_time and not shared:
+    held = right.shape is Shape.TABLE or right.changing
+    if not right.bounded and not held and not op.by_time and not shared:
         yield "a join needs a right side that ends, a table, an interval, or a window of both sides"
     if is_lookup(left, right) and not op.kind.streams:
         yield f"a {op.kind.value} join waits for the end of its left side"

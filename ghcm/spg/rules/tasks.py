@@ -12,7 +12,7 @@ from typing import assert_never
 from ghcm.expr import Lambda
 from ghcm.formats.avro_schema import conversions, read_schema
 from ghcm.formats.messages import field_problems, holds_raw, value_of
-from ghcm.spg import ops
+from ghcm.spg import ops, windows
 from ghcm.spg.connectors import Connector, Files, Generate, Kafka, Memory, Socket, SourceConnector, SqlQuery, Table
 from ghcm.spg.ops import RowOp
 from ghcm.spg.rules import checks, groups
@@ -64,6 +64,10 @@ def task_problems(around: Around) -> Iterator[str]:
             return groups.grouped_problems(around, op)
         case ops.Changes(final=final):
             return groups.changes_problems(around, final=final)
+        case ops.Revisions():
+            return groups.revisions_problems(around)
+        case ops.Latest():
+            return groups.latest_problems(around)
         case ops.Distinct() | ops.Sort() | ops.Top():
             return groups.whole_record_problems(around, op)
         case ops.Join():
@@ -131,6 +135,8 @@ def _values(connector: Kafka, value: Struct) -> Iterator[str]:
 def _timed(around: Around, op: ops.EventTime | ops.ArrivalTime) -> Iterator[str]:
     takes = around.takes[0]
     yield from checks.flowing(takes)
+    if takes.changing:
+        yield "what may be taken back has no time"
     if isinstance(op, ops.EventTime):
         yield from checks.function_problems(around, op.time, takes.element, Timestamp())
         if op.idle_us is not None and op.idle_us <= 0:
@@ -228,7 +234,7 @@ def _sessions(around: Around, op: ops.Sessions) -> Iterator[str]:
     yield from _windowed(around, op)
 
 
-def _assigner(assigner: ops.Tumbling | ops.Sliding) -> Iterator[str]:
+def _assigner(assigner: windows.Tumbling | windows.Sliding) -> Iterator[str]:
     size, every = assigner.size_us, assigner.every_us
     if not 0 < every <= size:
         yield f"there are no windows of {size} us every {every} us"
@@ -258,5 +264,5 @@ def _after(op: RowOp, takes: Collection, element: Type) -> Collection:
 def _union(around: Around) -> Iterator[str]:
     for takes in around.takes:
         yield from checks.flowing(takes)
-        bounded = all(each.bounded for each in around.takes)
-        yield from collection_problems(around.gives, replace(takes, bounded=bounded))
+        bounded, changing = all(each.bounded for each in around.takes), any(each.changing for each in around.takes)
+        yield from collection_problems(around.gives, replace(takes, bounded=bounded, changing=changing))

@@ -21,7 +21,8 @@ from ghcm.runtime.slot.engine import Engine
 from ghcm.source import Origin
 from ghcm.spg.connectors import Files, Format, Mode
 from ghcm.spg.graph import Forward, Input, Parameter, Program, Sink, Task, Unit
-from ghcm.spg.ops import AggregateByKey, Count, Distinct, EventTime, Filter, Op, Publish, Source, To, Tumbling, Window
+from ghcm.spg.ops import AggregateByKey, Count, Distinct, EventTime, Filter, Op, Publish, Source, To, Window
+from ghcm.spg.windows import Tumbling
 from ghcm.types import WINDOW, Bool, Collection, Field, Int, Shape, String, Struct, Timestamp, Type, pair_of
 from tests.redis_server import connected
 

@@ -8,7 +8,8 @@ from ghcm.expr import Get, Lambda, MakeStruct, Var
 from ghcm.source import Origin
 from ghcm.spg.connectors import Files, Format, Memory, Mode
 from ghcm.spg.graph import Forward, Input, Parameter, Program, Sink, Task, Unit
-from ghcm.spg.ops import EventTime, MapToPair, Op, Publish, Sliding, Source, To, Tumbling, Window
+from ghcm.spg.ops import EventTime, MapToPair, Op, Publish, Source, To, Window
+from ghcm.spg.windows import Sliding, Tumbling
 from ghcm.types import (
     WINDOW,
     Bool,

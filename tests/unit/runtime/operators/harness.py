@@ -24,6 +24,7 @@ from ghcm.runtime.contract import (
     Form,
     Gate,
     Keeper,
+    Muted,
     Operator,
     Outbox,
     Publication,
@@ -131,7 +132,8 @@ def drive(
         left[ordinal] -= 1
         work = operator.upkeep() if isinstance(operator, Keeper) else None
         if isinstance(item, Batch):
-            box.all(partial(operator.process, ordinal, item))
+            taken: Batch = item
+            box.all(lambda outbox: operator.process(ordinal, taken, Muted(outbox) if taken.taken_back else outbox))  # noqa: B023
             if isinstance(operator, Clock):
                 box.items.append(least_of_partitions(partitions, operator.watermarks()))
             elif isinstance(operator, WallClock):
@@ -284,7 +286,8 @@ def _some_columns(task: Task, item: Item) -> Item:
 def _end(program: Program, unit: Unit, task: Task, code: TaskCode | None, items: Sequence[Item], given: Given) -> None:
     element = unit.task(task.inputs[0].producer).collection.element
     width = len(element.fields) if isinstance(element, Struct) else 1
-    rows = [row[:width] for item in items if isinstance(item, Batch) for row in item.rows()]
+    batches = [item for item in items if isinstance(item, Batch)]
+    rows = [row[:width] for batch in batches for row in batch.rows()]
     found: list[object] = [row if isinstance(element, Struct) else row[0] for row in rows]
     if isinstance(task.op, Reply):
         given.reply = [*(given.reply or ()), *found]
@@ -296,6 +299,10 @@ def _end(program: Program, unit: Unit, task: Task, code: TaskCode | None, items:
         kept.extend(found)
         return
     by_key: dict[str, object] = {}
-    for row, value in zip(rows, found, strict=True):
-        by_key[repr(code.key(row))] = value
+    gone = [batch.taken_back for batch in batches for _ in batch.rows()]
+    for row, value, leaves in zip(rows, found, gone, strict=True):
+        if not leaves:
+            by_key[repr(code.key(row))] = value
+        elif repr(by_key.get(repr(code.key(row)))) == repr(value):  # else another row has its key by now
+            del by_key[repr(code.key(row))]
     kept.extend(by_key.values())

@@ -28,9 +28,9 @@ from ghcm.spg.ops import (
     ReduceByKey,
     Sort,
     Top,
-    Tumbling,
     Window,
 )
+from ghcm.spg.windows import Tumbling
 from ghcm.types import (
     Bool,
     Collection,

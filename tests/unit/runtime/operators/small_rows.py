@@ -18,10 +18,10 @@ from ghcm.spg.ops import (
     PythonBatch,
     PythonCall,
     Stage,
-    Tumbling,
     Union,
     Window,
 )
+from ghcm.spg.windows import Tumbling
 from ghcm.types import (
     Bool,
     Collection,

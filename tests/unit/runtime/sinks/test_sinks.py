@@ -136,6 +136,29 @@ def test_a_replacing_version_takes_the_place_of_the_former(place: Place) -> None
         place.read(sink, "v0")
 
 
+@pytest.mark.parametrize("place", ["parquet", "redis", "sqlite", "postgres"], indirect=True)
+def test_rows_that_are_taken_back_are_gone_with_the_next_version(place: Place) -> None:
+    sink = place.sink(Mode.UPSERT)
+    first = place.writer(sink)
+    first.write([("a", 1), ("b", 1), ("c", 1)])
+    first.prepare("v1")
+    first.commit("v1")
+    first.remove([("b", 1), ("never", 0)])
+    first.write(columns_of([("c", 2), ("d", 2)], [("word", String()), ("count", Int())]))
+    first.prepare("v2")  # it dies here
+    assert place.read(sink) == [("a", 1), ("b", 1), ("c", 1)]
+    second = place.writer(sink)
+    second.recover(keep={"v2"})
+    second.commit("v2")
+    assert place.read(sink) == [("a", 1), ("c", 2), ("d", 2)]
+    second.remove([("a", 1), ("c", 2), ("d", 2)])
+    second.prepare("v3")
+    second.commit("v3")
+    assert place.read(sink) == []
+    for writer in (first, second):
+        writer.close()
+
+
 def test_a_prepared_version_is_committed_by_the_next_writer(place: Place) -> None:
     sink = place.sink(Mode.REPLACE)
     first = place.writer(sink)

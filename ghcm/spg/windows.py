@@ -1,0 +1,27 @@
+"""The windows of event time that records are assigned to, as data of an operation."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Tumbling:
+    """Windows of `size_us` that start `offset_us` (less than it) behind multiples of it since 1970, ends excluded."""
+
+    size_us: int
+    offset_us: int = 0
+
+    @property
+    def every_us(self) -> int:
+        """From one window to the next."""
+        return self.size_us
+
+
+@dataclass(frozen=True, slots=True)
+class Sliding:
+    """Windows of `size_us` that start `offset_us` (less than `every_us`) behind multiples of `every_us` (at most the
+    size) since 1970; a record is in all that hold its time.
+    """
+
+    size_us: int
+    every_us: int
+    offset_us: int = 0
