@@ -72,6 +72,7 @@ def _kafka(scope: Scope, task: Task, asked: Kafka) -> str:
     options = f", format={quote(format_.name)}" if format_.name != "json" else ""
     options += f", separator={quote(format_.separator)}" if format_.separator != "," else ""
     options += f", fields={python_text(dict(asked.fields))}" if asked.fields else ""
+    options += f", absent={quote(asked.absent)}" if asked.absent else ""
     if asked.schema:
         schema = python_text(json.loads(asked.schema))
         options += f", avro=Avro({schema}{'' if asked.schema_id is None else f', {asked.schema_id}'})"

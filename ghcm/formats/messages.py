@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from ghcm.types import Bytes, Int, List, Map, String, Struct, Timestamp, Type, strip
+from ghcm.types import Bool, Bytes, Int, List, Map, String, Struct, Timestamp, Type, strip
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,11 @@ PARTS: Mapping[str, Part] = {
     "origin": Part(lambda type_: type_ == String(), "string"),
     "partition": Part(lambda type_: type_ == Int(), "int"),
     "offset": Part(lambda type_: type_ == Int(), "int"),
+    "deleted": Part(lambda type_: type_ == Bool(), "bool"),
 }
-"""By the words that ask for them. Of headers of one name a map holds the last; string in place of bytes holds UTF-8."""
+"""By the words that ask for them. Of headers of one name a map holds the last; string in place of bytes holds UTF-8;
+deleted is a message without a value.
+"""
 
 
 Fields: TypeAlias = Sequence[tuple[str, str]]

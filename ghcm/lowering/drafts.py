@@ -81,7 +81,8 @@ class Flow:
 @dataclass(frozen=True, slots=True)
 class RawSource:
     """A source before its records have a type: a connector, or the rows of `memory` as they are written; `given`: its
-    arguments, where there may be more to say of them.
+    arguments, where there may be more to say of them. `envelope`: where in a JSON value the envelope of Debezium
+    stands that the record is in, empty where that is the value; None where there is none.
     """
 
     word: str
@@ -90,6 +91,7 @@ class RawSource:
     bounded: bool
     span: Span | None
     given: Given | None = None
+    envelope: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,10 @@ from ghcm.support import Never, NotYet
 from ghcm.types import Shape
 
 _SPARK_UNBOUNDED = Never("a batch job cannot read input that never ends")
-_LINES = ("json", "csv", "tsv", "zeek", "eve", "text")
+_LINES = ("json", "csv", "tsv", "zeek", "eve", "text", "debezium")
 _FORMAT = option("format", "name", *_LINES)
-_MESSAGE_FORMAT = option("format", "name", "json", "csv", "tsv", "eve", "text", "raw", "avro")
+_MESSAGE_FORMAT = option("format", "name", "json", "csv", "tsv", "eve", "text", "raw", "avro", "debezium")
+_ENVELOPE = option("envelope", "string")
 _FILE_FORMAT = option("format", "name", *_LINES, "parquet", "arrow")
 _COMPRESSION = option("compression", "name", "gzip", "zstd", "none")
 _CLOCK = option("clock", "name", "restarts", "continues")
@@ -23,6 +24,7 @@ SOURCES = (
             Argument("path", "string"),
             _FILE_FORMAT,
             option("separator", "string"),
+            _ENVELOPE,
             _COMPRESSION,
             _CLOCK,
             option("follow", "bool"),
@@ -45,13 +47,28 @@ SOURCES = (
         exchange="none",
         stateful=True,
         failures=(Failure.BAD_RECORD,),
-    ).example(
+    )
+    .example(
         'files("visits.csv", format = csv).as(Visit)',
         '{"page": "/", "seconds": 3}',
         '{"page": "/docs", "seconds": null}',
         "dead letter (bad_record): /prices,many",
         declares="record Visit { page: string, seconds: int? }",
         files={"visits.csv": ("page,seconds\n/,3\n/docs,\n/prices,many\n")},
+    )
+    .example(
+        'files("rows.jsonl", format = debezium).as(Row).latest(key = r => r.id, deleted = r => r.op == "d", '
+        "order = r => r.at)",
+        '{"key": 1, "value": {"id": 1, "name": "eve", "op": "u", "at": 6}}',
+        declares='record Row { id: int, name: string, op: string from "__op", at: int from "__ts_ms" }',
+        files={
+            "rows.jsonl": (
+                '{"op":"c","ts_ms":5,"before":null,"after":{"id":1,"name":"ann"}}\n'
+                '{"op":"u","ts_ms":6,"before":null,"after":{"id":1,"name":"eve"}}\n'
+                '{"op":"c","ts_ms":7,"before":null,"after":{"id":2,"name":"bob"}}\n'
+                '{"op":"d","ts_ms":8,"before":{"id":2,"name":"bob"},"after":null}\n'
+            )
+        },
     ),
     Operator(
         "table",
@@ -86,7 +103,7 @@ SOURCES = (
         "socket",
         role=Role.SOURCE,
         takes=(),
-        arguments=(Argument("address", "string"), _FORMAT, option("separator", "string")),
+        arguments=(Argument("address", "string"), _FORMAT, option("separator", "string"), _ENVELOPE),
         gives="raw records, unbounded; text gives Stream<Line>",
         meaning="lines from a TCP server, until it closes",
         exchange="none",
@@ -170,6 +187,7 @@ SOURCES = (
             option("pattern", "string"),
             _MESSAGE_FORMAT,
             option("separator", "string"),
+            _ENVELOPE,
             option("schema", "string"),
             option("schema_id", "int"),
             option("start", "time or offsets", "earliest", "latest"),
@@ -186,7 +204,13 @@ SOURCES = (
             "a text, of which Line has topic and partition as file and the offset as number. A field that is named "
             "for it (key = user) holds the key, the timestamp, the headers, the topic (origin), the partition or the "
             "offset of the message, and nothing of its value. A message that is no record, has no value, or lacks "
-            "what a field needs is a dead letter with its offset. Reading begins with the earliest messages that are "
+            "what a field needs is a dead letter with its offset; with deleted = gone the field gone says whether a "
+            "message has no value (a tombstone), and the fields of its value are null. Envelopes of Debezium (format = "
+            "debezium, of files and sockets too) give the record of the row after an operation, of a deletion that "
+            "before it, with facts of the envelope in fields whose path begins with two underscores (op: string from "
+            "'__op', at: int from '__ts_ms', '__source.table'); envelope = 'payload' says where it stands in the "
+            "value; tombstones and operations on no row are passed over, and one without its row is a dead letter. "
+            "Reading begins with the earliest messages that are "
             "there, with those that come from now on (start = latest), with those of a time, or at the offsets that "
             "are said of partitions (start = [(0, 1200), (1, 900)]); until = latest ends with those that are there "
             "when it begins. A batch unit has to say that, and each of its calls reads them anew; in a stream unit "

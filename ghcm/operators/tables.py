@@ -1,6 +1,7 @@
 """Operators of tables: the newest record of each key."""
 
 from ghcm.operators.operator import EXPRESSION, Operator, option
+from ghcm.support import Never
 
 TABLES = (
     Operator(
@@ -19,6 +20,7 @@ TABLES = (
         exchange="hash",
         stateful=True,
         failures=EXPRESSION,
+        columnar=Never("what is the newest of a key is found record by record"),
     )
     .example(
         'users = memory([{ id: 1, name: "ann", op: "c" }, { id: 2, name: "bob", op: "c" }, '

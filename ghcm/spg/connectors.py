@@ -178,7 +178,8 @@ class Kafka:
     record is gone, or go on with the "earliest" there is. `fields`: which parts of messages are fields of the record,
     each a word of `ghcm.formats.messages` and a name; as a sink, which column gives the "headers" of messages, whose
     values lack it. `schema`: with which values were written in Avro, as JSON; `schema_id`: what it is in a schema
-    registry, where values have its header. `delivery`, as a sink: who reads what is committed sees each record
+    registry, where values have its header. `absent`: the JSON text that a message without a value stands for; empty:
+    such a message is no record. `delivery`, as a sink: who reads what is committed sees each record
     "exactly_once", or all see it "at_least_once".
     """
 
@@ -196,6 +197,7 @@ class Kafka:
     schema: str = ""
     schema_id: int | None = None
     delivery: str = "exactly_once"
+    absent: str = ""
 
     @property
     def address(self) -> Address:

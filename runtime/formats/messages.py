@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import compress, repeat
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -61,6 +61,7 @@ class Messages:
         self._schema = schema
         self._value = value_of(connector.fields, schema)
         self._name = connector.format.name
+        self._absent = connector.absent.encode() or None
         held = [*connector.fields, *(("value", name) for name in self._value.names if self._name == "raw")]
         self._columns = [part_column(word, schema.field_of(name)) for word, name in held]
         self._decoder = open_decoder(connector.format, self._value)
@@ -74,7 +75,11 @@ class Messages:
 
     def decode(self, block: Block, letters: Letters) -> Batch:
         """The records of the messages."""
-        dead, parts = _Dead(block, letters), {**block.parts, "value": block.values}
+        parts = {**block.parts, "value": block.values}
+        if self._absent is not None and None in block.values:
+            filled = [self._absent if value is None else value for value in block.values]
+            block = replace(block, values=filled, lines=None)
+        dead = _Dead(block, letters)
         columns = {
             column.field.name: column.values(parts[column.word], lambda at, why: dead.add(block.offsets[at], why))
             for column in self._columns

@@ -99,6 +99,24 @@ SENT = {
         Message(b"junk", b"bob", 1_700_000_020_000),
         Message(None, b"bob", 1_700_000_020_000),
     ],
+    "newest/kafka": [
+        Message(b'{"name": "ann"}', b"a"),
+        Message(b'{"name": "bob"}', b"b"),
+        Message(None, b"b"),
+        Message(b"junk", b"a"),
+        Message(b"{}", b"c"),
+        Message(None),
+    ],
+    "changed/kafka": [
+        Message(b'{"payload": {"op": "c", "before": null, "after": {"id": 1, "name": "ann"}}}'),
+        Message(b'{"payload": {"op": "u", "after": {"id": 1, "name": "eve"}, "source": {"table": "t"}}}'),
+        Message(b'{"payload": {"op": "d", "before": {"id": 1, "name": "eve"}, "after": null}}', b"1"),
+        Message(None, b"1"),
+        Message(b'{"payload": {"op": "t"}}'),
+        Message(b'{"payload": {"op": "d"}}'),
+        Message(b'{"op": "c", "after": {"id": 1, "name": "not there"}}'),
+        Message(b'{"payload": {"op": "c", "after": {"id": 1}}}'),
+    ],
     "whole": [Message(b"/", b"\xff", -1, (("a", None), ("a", b"\xff"))), Message(b"/", None), Message(b"/,/")],
 }
 """Messages by the beginning of the names of the tasks that read them."""
@@ -127,3 +145,10 @@ def test_fields_of_messages_are_those_of_the_reference() -> None:
         found = run_unit(program, unit, form, inputs=inputs)
         assert differences(program, expected, sinks=found.sinks, dead=[*letters(found.letters), *unread]) == []
     assert len(expected.sinks["visits"]) == 4
+    assert expected.sinks["named"] == [("a", ("a", "ann", False)), ("c", ("c", None, False))]
+    assert expected.sinks["rows"] == [(1, "ann", "c", None), (1, "eve", "u", "t"), (1, "eve", "d", None)]
+    assert sorted(letter.reason.value for letter in expected.dead if letter.task.startswith("changed")) == [
+        "bad_cast",
+        "bad_record",
+        "bad_record",
+    ]

@@ -93,6 +93,10 @@ SENT: Mapping[str, tuple[Sequence[Message | bytes | None], Sequence[Message | by
         [visit(0, None, {}) + b"\0", visit(1, b"", {})[:-1], visit(1, b"", {}, id=8), b"{}", b"", None],
     ),
     "bytes": ([b"\xff\x00", None, b""], []),
+    "named": (
+        [Message(b'{"name": "ann"}', b"a"), Message(None, b"a"), Message(b"{}", b"c"), Message(b"", b"d")],
+        [Message(None), Message(b'{"name": 1}', b"e")],
+    ),
 }
 """What is sent to the topic of each source, by partition."""
 
@@ -124,6 +128,7 @@ def test_messages_are_read_as_the_native_engine_does(spark: SparkSession, tmp_pa
         "cells": 4,
         "bodies": 3,
         "visits": 8,
+        "named": 3,
     }
 
 

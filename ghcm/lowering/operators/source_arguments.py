@@ -16,10 +16,14 @@ from ghcm.spg.ops import Source
 from ghcm.support import Never
 from ghcm.types import Collection, Shape, Timestamp
 
+ENVELOPES = "debezium"
+"""The format whose records are JSON in envelopes."""
+
 
 def format_given(step: Step, default: str) -> Format:
     """The format as said; `tsv` is csv with a tab, `eve` (Suricata's eve.json) is JSON lines."""
     name = step.given.choice("format", default)
+    name = "json" if name == ENVELOPES else name
     separator = step.given.string("separator")
     plain = Format("csv", "\t") if name == "tsv" else Format("json" if name == "eve" else name)
     if separator is None:
@@ -39,9 +43,21 @@ def of_format(step: Step, connector: Connector, format_: Format, *, bounded: boo
     """What a source of a format gives: raw records, or lines of text; `bounded`: it ends."""
     bounded = bounded or must_end(step)
     if format_.name != "text":
-        return Raw((RawSource(step.name, connector, (), bounded, step.span, step.given),))
+        envelope = _envelope(step)
+        return Raw((RawSource(step.name, connector, (), bounded, step.span, step.given, envelope),))
     collection = Collection(Shape.STREAM, LINE, bounded)
     return Flow(step.add(Source(connector), collection), collection)
+
+
+def _envelope(step: Step) -> str | None:
+    """Where in a value the envelope stands that its record is in; None where there is none."""
+    written = step.given.expr("format")
+    if isinstance(written, ast.Ref) and written.name == ENVELOPES:
+        return step.given.string("envelope") or ""
+    if step.given.expr("envelope") is not None:
+        message = '"envelope" says where an envelope of Debezium stands, and the format here is another'
+        step.report(Code.ARGUMENT_UNKNOWN, message, step.given.span("envelope"))
+    return None
 
 
 def must_end(step: Step) -> bool:

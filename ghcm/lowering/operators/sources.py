@@ -14,6 +14,7 @@ from ghcm.lowering.expressions.conversion import common_type
 from ghcm.lowering.expressions.functions import whole
 from ghcm.lowering.expressions.records import fits
 from ghcm.lowering.expressions.unions import conforms
+from ghcm.lowering.operators.envelopes import unwrapped
 from ghcm.lowering.operators.source_arguments import format_given, must_end, of_format, time_given
 from ghcm.lowering.operators.topics import check_message
 from ghcm.lowering.types import has_null
@@ -172,6 +173,8 @@ def _source(step: Step, source: RawSource, element: Struct) -> Draft:
     if isinstance(source.connector, Kafka):
         check_message(step, source, source.connector, element)
     _check_holds(step, source.connector, element)
+    if source.envelope is not None:
+        return unwrapped(step, source, element)
     draft = step.add(Source(source.connector), Collection(Shape.STREAM, element, source.bounded))
     draft.word, draft.span = source.word, source.span
     return draft

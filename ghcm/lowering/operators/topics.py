@@ -28,11 +28,21 @@ def kafka(step: Step) -> Bound:
     format_ = format_given(step, "json")
     until, lost = step.given.choice("until", ""), step.given.choice("lost", "fail")
     connector = Kafka(topic, format_, ends=bool(until), lost=lost, fields=_fields(step, format_), pattern=pattern)
-    connector = _written(step, _started(step, connector))
+    connector = _emptied(step, _written(step, _started(step, connector)))
     if until and connector.start == "latest":
         message = '"start" and "until" of "kafka" are the same moment, so that there is nothing to read'
         step.report(Code.OUT_OF_RANGE, message, step.given.span("until"))
     return of_format(step, connector, format_, bounded=connector.ends)
+
+
+def _emptied(step: Step, connector: Kafka) -> Kafka:
+    """The connector, for which a message without a value has null in its fields where one says that it is deleted."""
+    if "deleted" not in dict(connector.fields) or connector.format.name == "raw":
+        return connector
+    if connector.format.name != "json":
+        message = f'"deleted" is for json and raw, and the format here is {connector.format.name}'
+        step.report(Code.ARGUMENT_UNKNOWN, message, step.given.span("deleted"))
+    return replace(connector, absent="{}")
 
 
 def _topics(step: Step) -> tuple[str, str]:

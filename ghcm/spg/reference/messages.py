@@ -2,7 +2,8 @@
 fields that hold them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
@@ -18,13 +19,19 @@ def records_of(
 ) -> Iterator[tuple[object, ...] | Bad]:
     """The records of a partition, which `place` names (topic/partition); offsets begin at 0."""
     for offset, message in enumerate(messages):
+        known = {"deleted": message.value is None}
+        if message.value is None and connector.absent:
+            message = replace(message, value=connector.absent.encode())  # noqa: PLW2901
         text = (message.value or b"").decode(errors="replace")
-        yield attempt(text, f"{place}:{offset}", partial(_record, message, place, offset, connector, element))
+        yield attempt(text, f"{place}:{offset}", partial(_record, message, place, offset, connector, element, known))
 
 
-def _record(message: Message, place: str, offset: int, connector: Kafka, element: types.Struct) -> tuple[object, ...]:
+def _record(
+    message: Message, place: str, offset: int, connector: Kafka, element: types.Struct, also: Mapping[str, object]
+) -> tuple[object, ...]:
     topic, _, number = place.rpartition("/")
     known: dict[str, object] = {
+        **also,
         "key": message.key,
         "timestamp": message.time_ms * 1000 if message.time_ms >= 0 else None,
         "headers": message.headers,

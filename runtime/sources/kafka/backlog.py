@@ -123,8 +123,9 @@ class Backlog:
             "origin": lambda: [topic] * size,
             "partition": lambda: [number] * size,
             "offset": lambda: offsets,
+            "deleted": lambda: [value is None for value in values],
         }
+        values = records.texts(records.values)
         parts = {word: every[word]() for word, _ in self.connector.fields}
         lines = records.lines() if self.connector.format.name in ("json", "csv") else None
-        values = records.texts(records.values)
         return Block(values, offsets, f"{topic}/{number}", self.name(partition), parts, lines)

@@ -53,6 +53,7 @@ _PARTS: Mapping[str, Callable[[list[Message]], Iterable[object]]] = {
     "origin": partial(map, Message.topic),
     "partition": partial(map, Message.partition),
     "offset": partial(map, Message.offset),
+    "deleted": lambda messages: [message.value() is None for message in messages],
 }
 """What the client says of the parts of messages that fields may hold."""
 

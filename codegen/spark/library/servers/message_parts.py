@@ -17,6 +17,7 @@ _LOADED = {
     "origin": "topic",
     "partition": "bigint(partition)",
     "offset": "offset",
+    "deleted": "(value IS NULL)",
 }
 """What Spark's connector gives of messages, as Python reads it exactly."""
 

@@ -21,7 +21,7 @@ from ghcm.codegen.spark.library.files.records import BROKEN, json_text, with_rec
 from ghcm.codegen.spark.library.job import Job, Refused, Step, refusal
 from ghcm.codegen.spark.library.lines import LINE_COLUMNS, NOT_UTF8, accepted, empty
 from ghcm.codegen.spark.library.servers.message_parts import part_columns
-from ghcm.codegen.spark.library.sql import fails, first, matching, named
+from ghcm.codegen.spark.library.sql import fails, first, matching, named, text
 from ghcm.codegen.spark.library.types import columns_of, record_columns, record_type
 from ghcm.errors import GhcmError
 from ghcm.formats.avro_schema import other_schema, registry_head
@@ -92,15 +92,19 @@ def read_kafka(
     separator: str = ",",
     fields: Mapping[str, str] = _NO_FIELDS,
     avro: Avro | None = None,
+    absent: str = "",
 ) -> DataFrame:
-    """The records of topics; what does not fit is a dead letter. `fields`: as in `Kafka`."""
+    """The records of topics; what does not fit is a dead letter. `fields`, `absent`: as in `Kafka`."""
     job.at = step
     held = set(fields.values())
     value = StructType([each for each in columns_of(step.input).fields if each.name not in held])
     raw = [("value", name) for name in value.names if format == "raw"]
     parts, unfit = part_columns([*fields.items(), *raw], columns_of(step.input))
     rows = _messages(job, step, topics, headers="headers" in fields)
-    rows = rows.selectExpr(*_MESSAGE, *parts, *([named(unfit, "@unfit")] if unfit else []))
+    text_of, *rest = _MESSAGE
+    if absent:
+        text_of, rest[0] = f"coalesce(string(value), {text(absent)}) AS `@text`", "false AS `@none`"
+    rows = rows.selectExpr(text_of, *rest, *parts, *([named(unfit, "@unfit")] if unfit else []))
     errors = ["`@unfit`" if unfit else None, None if raw else _NO_VALUE]
     if format == "text":
         errors.append(NOT_UTF8)

@@ -21,6 +21,7 @@ from ghcm.spg.ops import (
     Distinct,
     GroupByKey,
     Join,
+    Latest,
     MapToPair,
     Op,
     Policy,
@@ -30,6 +31,7 @@ from ghcm.spg.ops import (
     Top,
     Window,
 )
+from ghcm.spg.rules.groups import LATEST
 from ghcm.spg.windows import Tumbling
 from ghcm.types import (
     Bool,
@@ -61,6 +63,7 @@ __all__ = [
     "distinct",
     "group_by_key",
     "join",
+    "latest",
     "order",
     "publish",
     "reduce_by_key",
@@ -190,6 +193,17 @@ def changes(draw: st.DrawFn) -> Program:
     record = Var("r", element)
     changed = builder.add(Changes(draw(st.booleans())), Collection(Shape.PAIRS, element, True), table)
     builder.to(changed, Mode.UPSERT, Lambda((record,), Get(record, "key", key)))
+    return builder.program()
+
+
+@st.composite
+def latest(draw: st.DrawFn) -> Program:
+    builder = Builder()
+    key = draw(types(keys=True))
+    parts = {"order": draw(types(keys=True)), "record": draw(types(keys=True)), "deleted": Bool()}
+    value = Struct(tuple(Field(name, parts[name]) for name in draw(st.sampled_from(LATEST))))
+    values = draw(pairs(builder, key, value, in_windows=False))
+    builder.to(builder.add(Latest(), Collection(Shape.PAIRS, pair_of(key, parts["record"]), True), values))
     return builder.program()
 
 

@@ -28,6 +28,7 @@ from ghcm.spg.ops import (
     ReadSink,
     ReadTable,
     Reply,
+    Revisions,
     Sessions,
     Sort,
     Source,
@@ -150,7 +151,9 @@ def test_every_op_goes_through_the_harness_and_runs_in_the_forms_that_the_table_
     missing = set(get_args(Op)) - seen
     by_clock = {ArrivalTime}  # tests/conformance/test_processing_time.py
     asks = {Lookup}  # tests/unit/runtime/slot/test_services_asked.py
-    assert missing <= {ReadSink, ReadTable, Reply, Sessions} | by_clock | asks, "the engine's, like sources and sinks"
+    endless = {Revisions}  # tests/conformance/test_changing_tables.py
+    others = {ReadSink, ReadTable, Reply, Sessions}
+    assert missing <= others | by_clock | asks | endless, "the engine's, like sources and sinks"
     assert PythonBatch in columns, "of which the table says what its kind by row does"
     for kind in seen - {Source, To, Fused, PythonBatch}:
         assert (kind in columns) == isinstance(OPERATORS[word(kind)].columnar, Yes), kind
