@@ -236,6 +236,15 @@ def suggest_file(name: str, files: Iterable[str]) -> str:
     return stems[close[0]] if close else ""
 
 
+def printable(text: str) -> str:
+    r"""The text as a terminal may show it: line ends and tabs stay, what else would steer the terminal is replaced.
+
+    >>> printable("a\x1b[2J\n")
+    'a\ufffd[2J\n'
+    """
+    return _UNPRINTABLE.sub(lambda found: found[0] if found[0] in "\n\t" else "\ufffd", text)
+
+
 def render(diagnostic: Diagnostic) -> str:
     """The message as a person reads it: headline, source position, source line with carets, detail, hint."""
     lines = [f"error[{diagnostic.code}]: {diagnostic.message}"]

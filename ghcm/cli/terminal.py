@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ghcm.errors import SHOWN, GhcmError
+from ghcm.errors import SHOWN, GhcmError, printable
 from ghcm.support import MOST_INSTANCES
 
 if TYPE_CHECKING:
@@ -43,13 +43,13 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def say(text: str) -> None:
-    """A line of the result."""
-    print(text, flush=True)
+    """A line of the result; what it holds of data steers no terminal."""
+    print(printable(text) if is_terminal() else text, flush=True)
 
 
 def note(text: str) -> None:
     """A line about how it goes, which is no part of the result."""
-    print(text, file=sys.stderr, flush=True)
+    print(printable(text) if sys.stderr.isatty() else text, file=sys.stderr, flush=True)
 
 
 def warn(text: str) -> None:
@@ -57,7 +57,7 @@ def warn(text: str) -> None:
     if sys.stderr.isatty():
         from rich.text import Text
 
-        console(stderr=True).print(Text(text, style="bold yellow"), soft_wrap=True)
+        console(stderr=True).print(Text(printable(text), style="bold yellow"), soft_wrap=True)
     else:
         note(text)
 
@@ -81,8 +81,7 @@ def error(problem: GhcmError) -> None:
         from rich.text import Text
 
         SHOWN.columns = console(stderr=True).width
-        text = str(problem)
-        styled = Text(text)
+        styled = Text(printable(str(problem)))
         styled.highlight_regex(r"(?m)^error\[[^\]]*\]", "bold red")
         styled.highlight_regex(r"(?m)^\s*= (detail|hint):", "cyan")
         styled.highlight_regex(r"(?m)^\s+\|\s+\^+$", "bold red")
@@ -98,10 +97,11 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], empty: str) -> 
         return
     if is_terminal():
         from rich.table import Table
+        from rich.text import Text
 
         grid = Table(*columns, header_style="bold", box=None, pad_edge=False)
         for row in rows:
-            grid.add_row(*row)
+            grid.add_row(*(Text(printable(cell)) for cell in row))
         console().print(grid)
         return
     widths = [max(len(line[index]) for line in (columns, *rows)) for index in range(len(columns))]

@@ -1,0 +1,23 @@
+"""Data is data for a terminal: nothing that it holds steers one, and none of it is markup."""
+
+import pytest
+
+from ghcm.cli import terminal
+from ghcm.errors import GhcmError
+
+
+@pytest.mark.parametrize("watched", [True, False])
+def test_data_steers_no_terminal(
+    watched: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TERM", "dumb")  # no colours of ours
+    monkeypatch.setattr("sys.stdout.isatty", lambda: watched)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: watched)
+    data = "\x1b[2J[bold]x\x07"
+    terminal.table(["s"], [[data]], "nothing")
+    for line in (terminal.say, terminal.note, terminal.warn):
+        line(data)
+    terminal.error(GhcmError(f"found {data}"))
+    said = capsys.readouterr()
+    assert (said.out + said.err).count("[bold]x") == 5
+    assert (("\x1b[2J" in said.out), ("\x1b[2J" in said.err)) == ((False, False) if watched else (True, True))
