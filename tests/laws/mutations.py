@@ -209,7 +209,8 @@ def _places(tree: object) -> _Places:
         elif isinstance(part, ast.Node):
             if isinstance(part, _REPLACED):
                 found.append((path, part))
-            waiting += [((*path, each.name), getattr(part, each.name)) for each in fields(part) if each.compare]
+            parts = [each.name for each in fields(part) if each.compare and each.type != "Literal | None"]
+            waiting += [((*path, name), getattr(part, name)) for name in parts]  # a count is nothing but a literal
     return found or [((), tree)]
 
 

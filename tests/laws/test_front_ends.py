@@ -123,7 +123,7 @@ def python(expr: ast.Expr) -> str:
         case ast.Binary(op=op, left=left, right=right):
             return f"({python(left)} {_PYTHON.get(op, op)} {python(right)})"
         case ast.IsNull(operand=operand, negated=negated):
-            return f"({python(operand)} {'!=' if negated else '=='} None)"
+            return f"{python(operand)}.{'is_not_null' if negated else 'is_null'}()"
         case ast.IfElse(condition=condition, yes=yes, no=no):
             return f"if_else({python(condition)}, {python(yes)}, {python(no)})"
         case ast.Let():

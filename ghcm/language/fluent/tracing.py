@@ -36,7 +36,7 @@ class Traced:
     """A value of the program that is known only when it runs; every operator on it gives another one.
 
     Fields are attributes (`f.src`, or `f["src"]` for a name that Python does not allow), functions of the language are
-    methods (`f.src.lower()`), a null test is `f.label.is_null()` or `f.label == None`.
+    methods (`f.src.lower()`), a null test is `f.label.is_null()`.
     """
 
     __slots__ = ("_ghcm",)
