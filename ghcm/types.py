@@ -309,6 +309,13 @@ class Collection:
         assert isinstance(self.element, Struct), "pairs are structs"
         return self.element.fields[0].type, self.element.fields[1].type
 
+    @property
+    def aggregated(self) -> Type:
+        """The type of what aggregates see: the value of pairs and tables, the record of a stream without its window."""
+        if self.shape is not Shape.STREAM:
+            return self.pair[1]
+        return Struct(self.columns.fields[:-1]) if self.windowed else self.element
+
     def __str__(self) -> str:
         names = {Shape.STREAM: "Stream", Shape.PAIRS: "Pairs", Shape.TABLE: "Table"}
         element = self.element

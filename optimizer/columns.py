@@ -28,7 +28,7 @@ from ghcm.optimizer.rules import RULES, simplified
 from ghcm.spg import ops
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.joining import joined_element, joined_pair
-from ghcm.types import Field, Struct, Type, is_nullable, pair_of, strip, tuple_of
+from ghcm.types import Field, Shape, Struct, Type, is_nullable, pair_of, strip, tuple_of
 
 _LAW = "required columns"
 
@@ -79,7 +79,8 @@ def _inputs(unit: Unit, task: Task, need: Need) -> list[Need]:
             read = NOTHING
             for each in aggregates:
                 read |= given_to(each.argument) if each.argument is not None else NOTHING
-            return [_pair(read)]
+            whole = unit.task(task.inputs[0].producer).collection.shape is Shape.STREAM
+            return [read | Need(fields={"window": ALL}) if whole else _pair(read)]
         case ops.Count():
             return [_pair(NOTHING)]
         case ops.Join() if unit.kind == "batch" and not op.by_time:
@@ -168,7 +169,8 @@ def _task(task: Task, need: Need, takes: list[Type], producers: list[Task]) -> T
         case ops.ArrivalTime() | ops.Union():
             changed, gives = op, like(element, takes[0])
         case ops.AggregateByKey():
-            changed, gives = _aggregate(op, takes[0]), element
+            aggregated = replace(producers[0].collection, element=takes[0]).aggregated
+            changed, gives = _aggregate(op, aggregated), element
         case ops.Join():
             changed = _join(op, takes)
             gives = _joined(op, takes, element)
@@ -258,9 +260,7 @@ def _element_of(op: ops.RowOp, takes: Type, before: Type) -> Type:
     return like(before, made)
 
 
-def _aggregate(op: ops.AggregateByKey, takes: Type) -> ops.AggregateByKey:
-    assert isinstance(takes, Struct)
-    value = takes.fields[1].type
+def _aggregate(op: ops.AggregateByKey, value: Type) -> ops.AggregateByKey:
     changed = [
         each if each.argument is None else replace(each, argument=retyped(each.argument, value))
         for each in op.aggregates

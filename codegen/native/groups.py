@@ -3,7 +3,7 @@ with groups that stay columns.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ghcm.codegen.native.aggregates import Added, gathered, partial_of, state_of
 from ghcm.codegen.native.chains import panes_of
@@ -20,7 +20,7 @@ from ghcm.codegen.native.snippets import ATOM
 from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate, Custom
 from ghcm.spg.ops import AggregateByKey, Count, GroupByKey, ReduceByKey
-from ghcm.types import Shape, Type
+from ghcm.types import Collection, Shape, Struct, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,8 @@ class Grouping:
     keyed: bool
     given: tuple[str, ...]
     timed: bool
+    spread: bool = False
+    """Whether the parts of a result are columns of their own."""
 
     @property
     def keys(self) -> list[str]:
@@ -129,12 +131,25 @@ def _returned(grouped: str, parts: Sequence[Partial]) -> str:
 
 def _results(grouping: Grouping, parts: Sequence[Partial], fields: Sequence[str] | None) -> str:
     """The text of the function that makes the results of merged rows; empty where there is none."""
+    if grouping.spread:
+        return _spread_results(grouping, parts)
     value = struct_result(fields, parts) if fields is not None else parts[0].result
     if not value or not all(name in ("key", "value", "window") for name in grouping.given):
         return ""
     texts = {"key": '"key"', "value": f'({value}).alias("value")', "window": "*columns.CLOSED"}
     columns = [texts[name] for name in grouping.given]
-    columns += ["*columns.CLOSED_TIMES"] if grouping.windowed and grouping.timed else []
+    return _selected(grouping, columns, parts)
+
+
+def _spread_results(grouping: Grouping, parts: Sequence[Partial]) -> str:
+    if not all(each.result for each in parts):
+        return ""
+    columns = [f'({each.result}).alias("{name}")' for name, each in zip(grouping.given, parts, strict=False)]
+    return _selected(grouping, [*columns, *(["*columns.CLOSED"] if grouping.windowed else [])], parts)
+
+
+def _selected(grouping: Grouping, columns: list[str], parts: Sequence[Partial]) -> str:
+    columns = [*columns, *(["*columns.CLOSED_TIMES"] if grouping.windowed and grouping.timed else [])]
     unsure = [mask for part in parts for mask in part.unsure]
     guards = [f"if columns.any_fails(frame, {' | '.join(unsure)}):", "    return None"] if unsure else []
     return _columnar(grouping, "results", [*guards, f"return frame.select({', '.join(columns)})"])
@@ -163,14 +178,14 @@ def grouping(at: Place, op: GroupOp) -> Section:
     """The functions `<name>_first`, `_add`, `_merge`, `_result` and, where Polars can, `_partial` and `_states`, and
     then perhaps `_merged` and `_results`.
     """
-    taken, name, module = at.input(), at.name, at.module
+    taken, name, module, zero = at.input(), at.name, at.module, ""
     match op:
         case ReduceByKey(reducer=Custom() as reducer):
             functions = _custom_functions(reducer, name, module)
         case ReduceByKey(reducer=reducer):
             functions = _state_functions(state_of_reducer(module, reducer), name, module)
         case AggregateByKey(aggregates=aggregates, scalar=scalar):
-            _, functions = _aggregate_functions(aggregates, name, module, scalar=scalar)
+            zero, functions = _aggregate_functions(aggregates, name, module, scalar=scalar)
         case GroupByKey():
             functions = _list_functions(taken.pair[1], name, module)
         case Count():
@@ -185,6 +200,7 @@ def grouping(at: Place, op: GroupOp) -> Section:
     panes = panes_of(at.unit).get(at.task.id)
     slices = None if panes is None else f"({panes.size_us:_}, {panes.every_us:_})"
     parts = {part: f"{name}_{part}" for part in (*_PARTS, *made)}
+    parts |= {"nothing": zero} if zero and taken.shape is Shape.STREAM else {}
     code = entry(
         "GroupCode",
         **parts,
@@ -203,7 +219,8 @@ def _columnar_of(at: Place, op: GroupOp) -> dict[str, str]:
         case ReduceByKey(reducer=reducer):
             return columnar_functions(groups, [reduced(reducer, 'pl.col("value")')])
         case AggregateByKey():
-            return _aggregate_columns(groups, at.module, op)
+            groups = replace(groups, spread=not keyed and not op.scalar)
+            return _aggregate_columns(groups, at.module, op, taken)
         case GroupByKey():
             values = gathered('pl.col("value")', taken.pair[1])
             return columnar_functions(groups, [Partial((("s", values),), "s")])
@@ -296,9 +313,18 @@ def _by_time(aggregates: tuple[Aggregate, ...]) -> bool:
     return any(aggregate.by_time for aggregate in aggregates)
 
 
-def _aggregate_columns(grouping: Grouping, module: Module, op: AggregateByKey) -> dict[str, str]:
+def _whole_records(taken: Collection) -> list[str]:
+    """The records of a stream, without their windows, as one column."""
+    if not isinstance(taken.aggregated, Struct) or not taken.aggregated.fields:
+        return []
+    return [f'frame = frame.with_columns(pl.struct({list(taken.aggregated.names)}).alias("value"))']
+
+
+def _aggregate_columns(grouping: Grouping, module: Module, op: AggregateByKey, taken: Collection) -> dict[str, str]:
     """The columnar functions; Unsupported where Polars cannot."""
     prepared, columns = argument_columns(op.aggregates)
+    if grouping.spread or not grouping.keyed:
+        prepared = [*_whole_records(taken), *prepared]
     arguments = (f"{letter}{index}" for letter in "ab" for index in range(len(op.aggregates)))
     names = Names({*RESERVED, "key", "start", "end", *arguments})
     parts = [partial_of(module, each, added, names) for each, added in zip(op.aggregates, columns, strict=True)]

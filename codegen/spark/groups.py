@@ -13,9 +13,9 @@ from ghcm.codegen.spark.aggregates import (
     read_columns,
     wide_sum,
 )
-from ghcm.codegen.spark.expressions import OF_VALUES, Scope, value_binding
+from ghcm.codegen.spark.expressions import OF_VALUES, Binding, Scope, value_binding
 from ghcm.codegen.spark.functions.numbers import narrow
-from ghcm.codegen.spark.library.sql import named, part, quoted
+from ghcm.codegen.spark.library.sql import named, part, quoted, text
 from ghcm.codegen.spark.sql import Checked, calls_python, col, make_struct, part_of
 from ghcm.codegen.spark.text import selected, sql_text
 from ghcm.reducers import Builtin, Custom, Fields, Kind, Reducer
@@ -30,15 +30,19 @@ def _by(scope: Scope) -> list[str]:
     return [*(["key"] if keyed else []), *(["window"] if scope.takes.windowed else [])]
 
 
-def _grouped(scope: Scope, columns: Mapping[str, str], value: Checked) -> list[str]:
-    """The groups, their result and the time of their window."""
+def _grouped(scope: Scope, columns: Mapping[str, str], value: Checked, *, spread: bool = False) -> list[str]:
+    """The groups, their result (`spread`: its parts as columns of their own) and the time of their window."""
     by = _by(scope)
     gives = scope.gives.element
     if value.value in map(quoted, columns) and len(columns) == 1:
         columns, value = {"value": next(iter(columns.values()))}, col("value")
     totals = ", ".join(f"F.expr({sql_text(named(text, name))})" for name, text in columns.items())
     lines = [f"rows = rows.groupBy({', '.join(sql_text(quoted(name)) for name in by)}).agg({totals})", *_times(scope)]
-    if isinstance(gives, Struct) and "value" in gives.names:
+    if spread and isinstance(gives, Struct):
+        windowed = scope.takes.windowed
+        parts = {name: part_of(value, name) for name in (gives.names[:-1] if windowed else gives.names)}
+        parts |= {"window": col("window")} if windowed else {}
+    elif isinstance(gives, Struct) and "value" in gives.names:
         parts = {name: value if name == "value" else col(name) for name in gives.names}
     elif isinstance(gives, Struct):
         parts = {name: part_of(value, name) for name in gives.names}
@@ -46,7 +50,7 @@ def _grouped(scope: Scope, columns: Mapping[str, str], value: Checked) -> list[s
         parts = {"value": value}
     key = Struct(tuple(each for each in scope.takes.columns.fields if each.name in by))
     lines += scope.passed(value, input=key)
-    if value == col("value") and set(parts) == {*by, "value"} and not scope.keep:
+    if not spread and value == col("value") and set(parts) == {*by, "value"} and not scope.keep:
         return [*lines, "return rows"]
     return [*lines, f"return {scope.select(parts)}"]
 
@@ -130,10 +134,11 @@ def _custom(scope: Scope, reducer: Custom, value: str, name: str, columns: dict[
 
 def aggregate_body(scope: Scope, op: AggregateByKey) -> list[str]:
     """Named aggregates per key."""
+    whole = scope.takes.shape is Shape.STREAM
+    record = _record(scope) if whole else col("value")
+    binding = Binding(record, col) if whole and isinstance(scope.takes.element, Struct) else value_binding(record)
     read = {
-        name: scope.emitter.body(function, value_binding(col("value")))
-        for each in op.aggregates
-        for name, function in read_columns(each)
+        name: scope.emitter.body(function, binding) for each in op.aggregates for name, function in read_columns(each)
     }
     named_first = any(each.picks_record or each.by_time for each in op.aggregates) or any(
         value.error is not None or calls_python(value.value) for value in read.values()
@@ -142,7 +147,7 @@ def aggregate_body(scope: Scope, op: AggregateByKey) -> list[str]:
     if named_first:
         taken = {name: col(name) for name in _by(scope)} | read
         if any(each.picks_record for each in op.aggregates):
-            taken[RECORD] = col("value")
+            taken[RECORD] = record
         if any(each.by_time for each in op.aggregates):
             taken[TIME] = col(TIME)
         lines = [*scope.passed(*read.values()), f"rows = {scope.select(taken, hidden=False)}"]
@@ -155,16 +160,27 @@ def aggregate_body(scope: Scope, op: AggregateByKey) -> list[str]:
     if all(value.value == quoted(f"@{name}") for name, value in values.items()) and not op.scalar:
         values = {name: Checked(columns[f"@{name}"]) for name in values}
         columns = {"value": _struct(scope, values, exact=all(map(is_exact, op.aggregates))).value}
-        return [*lines, *_grouped(scope, columns, col("value"))]
+        return [*lines, *_grouped(scope, columns, col("value"), spread=whole)]
     if op.scalar:
         return [*lines, *_grouped(scope, columns, values[op.aggregates[0].name])]
-    return [*lines, *_grouped(scope, columns, _struct(scope, values))]
+    return [*lines, *_grouped(scope, columns, _struct(scope, values), spread=whole)]
+
+
+def _record(scope: Scope) -> Checked:
+    """The record of a stream without its window."""
+    aggregated = scope.takes.aggregated
+    if not isinstance(aggregated, Struct):
+        return col("value")
+    parts = ", ".join(f"{text(name)}, {quoted(name)}" for name in aggregated.names)
+    return Checked(f"named_struct({parts})") if parts else Checked("named_struct('none', NULL)")
 
 
 def _struct(scope: Scope, values: Mapping[str, Checked], *, exact: bool = False) -> Checked:
     gives = scope.gives.columns
-    struct = strip(gives.field_of("value").type)
+    struct = gives if scope.takes.shape is Shape.STREAM else strip(gives.field_of("value").type)
     assert isinstance(struct, Struct)
+    if scope.takes.shape is Shape.STREAM:
+        struct = Struct(struct.fields[: len(values)])
     return make_struct(struct, values.values(), exact=exact)
 
 

@@ -24,7 +24,6 @@ OPERATORS = {
     "order_by": _meant("sort"),
     "orderBy": _meant("sort"),
     "reduce": _meant("reduce_by_key"),
-    "aggregate": _meant("aggregate_by_key"),
     "withWatermark": _meant("event_time"),
     "with_watermark": _meant("event_time"),
     **dict.fromkeys(("sum", "mean", "avg", "average", "min", "max", "agg"), _AGGREGATED),

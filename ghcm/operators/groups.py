@@ -68,6 +68,33 @@ GROUPS = (
         unit="stream",
     ),
     Operator(
+        "aggregate",
+        takes=(Shape.STREAM,),
+        arguments=(Argument("aggregates", "aggregate", repeated=True),),
+        gives="Stream<{...}> of one record, or of one for each window, with the window",
+        meaning=(
+            "the aggregates of all records, without a key, or of all records of each window; of no records at all "
+            "count() is 0 and sums are null; map(p => p.value) before it takes the values of pairs"
+        ),
+        exchange="global",
+        stateful=True,
+        failures=EXPRESSION,
+    )
+    .example(
+        "memory([{ n: 3 }, { n: 4 }]).aggregate(rows = count(), total = sum(n), most = max(r => r.n * 2))",
+        '{"rows": 2, "total": 7, "most": 8}',
+    )
+    .example("memory([3, 4]).filter(n => n > 9).aggregate(sum(n => n))", "null")
+    .example(
+        (
+            "memory([{ at: 1, n: 3 }, { at: 2, n: 4 }, { at: 12, n: 5 }]).event_time(r => from_seconds(r.at))\n"
+            "    .window(tumbling(10s)).aggregate(rows = count(), total = sum(n))"
+            ".map(r => { ...r, window: r.window.start })"
+        ),
+        '{"rows": 2, "total": 7, "window": "1970-01-01T00:00:00.000000Z"}',
+        '{"rows": 1, "total": 5, "window": "1970-01-01T00:00:10.000000Z"}',
+    ),
+    Operator(
         "group_by_key",
         revises=True,
         takes=(Shape.PAIRS,),

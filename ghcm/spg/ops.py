@@ -178,9 +178,13 @@ class ReduceByKey:
     reducer: Reducer
 
 
-@operation(Traits(state=State.KEYED, exchange=Together.KEY, time=Time.WINDOW))
+@operation(Traits(state=State.KEYED, exchange=Together.KEY_OR_ALL, time=Time.WINDOW))
 class AggregateByKey:
-    """The aggregates of the values per key (and window): a struct of them, or where `scalar` the only one."""
+    """The aggregates of the values per key (and window): a struct of them, or where `scalar` the only one.
+
+    On a stream they are of all records (per window), as one record of them and the window. Without input: what they are
+    of nothing for a bounded unwindowed stream, else nothing.
+    """
 
     aggregates: tuple[Aggregate, ...]
     scalar: bool = False

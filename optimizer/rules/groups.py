@@ -40,8 +40,10 @@ def _unseen_order(_draft: Draft, producer: Task, task: Task) -> Outcome | None:
 def _forgets_order(op: ops.Op) -> bool:
     """Whether it gives the same of its records in any order, and in an order of its own if at all."""
     match op:
-        case ops.Count() | ops.Distinct() | ops.Sort() | ops.Top() | ops.GroupByKey() | ops.AggregateByKey():
+        case ops.Count() | ops.Distinct() | ops.Sort() | ops.Top() | ops.GroupByKey():
             return True
+        case ops.AggregateByKey(aggregates=aggregates):
+            return not any(each.arrival for each in aggregates)
         case ops.ReduceByKey(reducer=reducer):
             return _any_order(reducer)
         case ops.Join():

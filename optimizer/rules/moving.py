@@ -138,7 +138,8 @@ def _through_groups(draft: Draft, producer: Task, task: Task) -> Outcome | None:
     (given,) = found.parameters
     read = list(mentions(found.body, given.name))
     taken = draft.task(groups.inputs[0].producer).collection.element
-    if not read or not all(isinstance(each, Get) and each.field in ("key", "window") for each in read):
+    keys = ("window",) if producer.collection.shape is Shape.STREAM else ("key", "window")
+    if not read or not all(isinstance(each, Get) and each.field in keys for each in read):
         return Declined("it looks at what is made of the groups")
     if _has_float(producer.collection.pair[0] if groups.collection.shape is not Shape.STREAM else taken):
         return Declined(_ZEROS)

@@ -65,8 +65,9 @@ class GroupCode:
     Where it is `timed`, a value is a pair of the record's event time and its value. `slices` are size and distance of
     sliding windows whose records come in panes (`ghcm.codegen.native.chains`). `arrivals` are the places in a state of
     the aggregates by arrival (`summaries.Arrived`): with them a value is a pair of the record's number and what it is
-    else, and a frame has the column `@arrival`. `merged` makes one such row per group
-    where there were several, `results` the output of merged rows; each gives None where single states must do it.
+    else, and a frame has the column `@arrival`. `nothing` is the state of no records, of aggregates of a stream.
+    `merged` makes one such row per group where there were several, `results` the output of merged rows; each gives None
+    where single states must do it.
     """
 
     first: Callable[[object, Parameters], object]
@@ -77,6 +78,7 @@ class GroupCode:
     states: Callable[[pl.DataFrame], list[object]] | None = None
     timed: bool = False
     arrivals: tuple[int, ...] = ()
+    nothing: object = None
     slices: tuple[int, int] | None = None
     merged: Callable[[pl.DataFrame], pl.DataFrame | None] | None = None
     results: Callable[[pl.DataFrame], pl.DataFrame | None] | None = None

@@ -25,7 +25,7 @@ from ghcm.runtime.state.group_frames import WindowTimes, by_window
 from ghcm.runtime.state.group_state import UNWINDOWED, GroupState, layout_of
 from ghcm.runtime.state.row_buffer import RowBuffer
 from ghcm.spg.graph import Task, Unit
-from ghcm.spg.ops import Count, ReduceByKey
+from ghcm.spg.ops import AggregateByKey, Count, ReduceByKey
 from ghcm.types import Shape, Struct
 
 _AT_ONCE = 1024
@@ -51,6 +51,10 @@ class GroupOperator(TaskOperator):
         self._frames = self._state.frames
         self._windows = self._state.windows
         self._identity = self._state.identity
+        whole, aggregated = isinstance(task.op, AggregateByKey) and layout.key is None, self._takes.aggregated
+        self._whole = len(aggregated.fields) if whole and isinstance(aggregated, Struct) else None
+        """How many columns are the record of which aggregates are, where it is no single one."""
+        self._spread = isinstance(task.op, AggregateByKey) and whole and not task.op.scalar
         self._buffer = RowBuffer(self._layout.window)
         self._arrived = NEVER
         """The number of the latest record, where some aggregate goes by arrival."""
@@ -79,11 +83,13 @@ class GroupOperator(TaskOperator):
             self._take(*waiting, in_frames=True)
 
     def _take(self, batch: Batch, outbox: Outbox, *, in_frames: bool) -> None:
+        if not len(batch):
+            return
         if in_frames and self._code.partial is not None:
             if self._take_columns(batch):
                 return
             sound = self._sound(batch, outbox) if self._frames is not None else batch
-            if len(sound) < len(batch) and self._take_columns(sound):
+            if not len(sound) or (len(sound) < len(batch) and self._take_columns(sound)):
                 return
             batch = sound
         self._take_rows(batch, outbox)
@@ -92,11 +98,10 @@ class GroupOperator(TaskOperator):
         """The batch without its records that fail, which become dead letters: one of them is no reason to keep the
         groups of the others as single states.
         """
-        first, parameters = self._code.first, self._parameters
-        timed, index = self._code.timed, self._layout.value
+        first, parameters, timed = self._code.first, self._parameters, self._code.timed
         kept: list[Row] = []
         for row in batch.rows():
-            value = None if index is None else row[index]
+            value = self._value_of(row)
             try:
                 first((row[-2], value) if timed else value, parameters)
             except RecordFailure as failure:
@@ -105,6 +110,11 @@ class GroupOperator(TaskOperator):
                 kept.append(row)
         self.counts["rows"] += len(batch) - len(kept)
         return batch if len(kept) == len(batch) else batch.with_rows(batch.schema, kept)
+
+    def _value_of(self, row: Row) -> object:
+        if self._whole is not None:
+            return row[: self._whole]
+        return None if self._layout.value is None else row[self._layout.value]
 
     def _take_columns(self, batch: Batch) -> bool:
         partial = self._code.partial
@@ -138,7 +148,7 @@ class GroupOperator(TaskOperator):
         self.counts["rows"] += len(batch)
         layout, identity = self._layout, self._identity
         first, add, parameters = self._code.first, self._code.add, self._parameters
-        timed, told, changed = self._code.timed, self._told, self._state.changed
+        timed, told, changed, whole = self._code.timed, self._told, self._state.changed, self._whole
         groups: dict[object, object] = {} if layout.window is not None else self._state.of(UNWINDOWED)
         last = None
         number = self._next_arrivals(len(batch)) - 1 if self._code.arrivals else None
@@ -151,6 +161,8 @@ class GroupOperator(TaskOperator):
                 if window != last:
                     groups, last = self._state.of(window), window
             value = None if layout.value is None else row[layout.value]
+            if whole is not None:
+                value = row[:whole]
             if timed:
                 value = row[-2], value
             if number is not None:
@@ -279,8 +291,8 @@ class GroupOperator(TaskOperator):
                 return
             self._state.spill(taken)
             groups: dict[object, object] = self._windows.pop(UNWINDOWED, {})
-            if not groups and isinstance(self._task.op, Count) and self._layout.key is None and self._takes.bounded:
-                groups = {(): 0}  # how many there are is known of nothing, too
+            if not groups and self._layout.key is None and self._takes.bounded:  # something is known of nothing, too
+                groups = {(): 0 if isinstance(self._task.op, Count) else self._code.nothing}
             yield from self._single(groups, None, outbox)
 
     def _results_of(self, frame: pl.DataFrame) -> Iterator[Batch] | None:
@@ -313,6 +325,9 @@ class GroupOperator(TaskOperator):
                 continue
             if pairs:
                 rows.append((key, value, *hidden))
+                continue
+            if self._spread:
+                rows.append((*cast("Row", value), *([] if window is None else [window]), *hidden))
                 continue
             fields = cast("Row", value) if isinstance(value, tuple) else (value,)
             parts: dict[str, object] = {"key": key, "value": value, "window": window}

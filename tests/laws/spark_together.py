@@ -84,12 +84,12 @@ def _stands_alone(case: Case) -> bool:
 
 
 def together(some: Sequence[tuple[int, Case]]) -> Program:
-    """One program of many; its reply has the number of the program and, in a field for each end, its record."""
-    ends = [(seed, f"p{seed}_{place}", end) for seed, case in some for place, end in enumerate(_ends(case))]
+    """One program of many; its reply has the number of an end and, in a field for each, its record."""
+    ends = [(_end(seed, at), f"p{seed}_{at}", end) for seed, case in some for at, end in enumerate(_ends(case))]
     fields = (Field(name, as_nullable(end.collection.element)) for _, name, end in ends)
-    gives = Struct((Field("program", Int()), *fields))
+    gives = Struct((Field("end", Int()), *fields))
     tasks = [task for seed, case in some for task in _prefixed(case.unit.tasks, f"p{seed}_")]
-    tasks += [_wide(name, seed, end, gives) for seed, name, end in ends]
+    tasks += [_wide(name, number, end, gives) for number, name, end in ends]
     inputs = [task.id for task in tasks if task.id.startswith("wide_")]
     if len(inputs) > 1:
         tasks.append(_task("all", Union(), inputs, Collection(Shape.STREAM, gives, bounded=True)))
@@ -100,13 +100,18 @@ def together(some: Sequence[tuple[int, Case]]) -> Program:
     return Program("together", (Cache("calls", Redis("calls"), _ORIGIN),), (), (unit,))
 
 
-def _wide(name: str, seed: int, end: Task, gives: Struct) -> Task:
+def _end(seed: int, place: int) -> int:
+    """The number of an end of a program, by which its records are told apart; they may be null."""
+    return seed * 16 + place
+
+
+def _wide(name: str, number: int, end: Task, gives: Struct) -> Task:
     """What makes of the records of an end such as have one field for each end."""
     record = Var("r", end.collection.element)
     values = [record if each.name == name else Literal(None, each.type) for each in gives.fields[1:]]
-    function = Lambda((record,), MakeStruct((Literal(seed, Int()), *values), gives))
+    function = Lambda((record,), MakeStruct((Literal(number, Int()), *values), gives))
     taken = replace(end.collection, shape=Shape.STREAM, element=gives, windowed=False)
-    return _task(f"wide_{name}", Map(function), [f"p{seed}_{end.id}"], taken)
+    return _task(f"wide_{name}", Map(function), [f"p{number // 16}_{end.id}"], taken)
 
 
 def _ends(case: Case) -> list[Task]:
@@ -185,7 +190,7 @@ def _differences(
     """What differs in the records of each end of a program, of which the rows are wide."""
     for place, end in enumerate(_ends(case)):
         at = gives.index(f"p{seed}_{place}")
-        mine = [row[at] for row in rows if row[0] == seed and row[at] is not None]
+        mine = [row[at] for row in rows if row[0] == _end(seed, place)]
         yield from compare_rows(_rows(case, expected, place), mine, end.collection.element, expected.magnitude)
 
 

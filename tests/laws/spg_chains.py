@@ -28,7 +28,16 @@ from ghcm.types import (
 )
 from tests.laws.spg_expressions import functions
 from tests.laws.spg_flows import Chain, Flow, Step, in_window, part_of, record_like, source, type_like, with_value
-from tests.laws.spg_groups import aggregate_by_key, count, distinct, group_by_key, reduce_by_key, sort, top
+from tests.laws.spg_groups import (
+    aggregate_all,
+    aggregate_by_key,
+    count,
+    distinct,
+    group_by_key,
+    reduce_by_key,
+    sort,
+    top,
+)
 from tests.laws.spg_joins import join
 
 __all__ = ["STEPS", "Chain", "Flow", "Step", "applicable", "source"]
@@ -169,7 +178,7 @@ def applicable(flow: Flow) -> list[str]:
     if flow.collection.timed and not flow.collection.windowed:
         words += ["window"] * 6 + ["join"] * 4
     if flow.collection.windowed:
-        words += ["reduce_by_key", "aggregate_by_key", "count", "distinct", "join"] * 2
+        words += ["reduce_by_key", "aggregate_by_key", "aggregate", "count", "distinct", "join"] * 2
         words += ["join"] * 6 if flow.collection.shape is Shape.PAIRS else []
     return words
 
@@ -187,6 +196,7 @@ STEPS: dict[str, Step] = {
     "window": window,
     "reduce_by_key": reduce_by_key,
     "aggregate_by_key": aggregate_by_key,
+    "aggregate": aggregate_all,
     "group_by_key": group_by_key,
     "count": count,
     "distinct": distinct,

@@ -7,7 +7,7 @@ from typing import assert_never
 
 from hypothesis import strategies as st
 
-from ghcm.aggregates import mean_of_decimals, result_of
+from ghcm.aggregates import AGGREGATES, Nothing, mean_of_decimals, result_of
 from ghcm.expr import Call, Expr, If, Lambda, Literal, Var
 from ghcm.functions import comparable
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
@@ -55,6 +55,7 @@ from tests.laws.spg_expressions import functions
 from tests.laws.spg_flows import Chain, Flow, part_of, type_like, with_value
 
 __all__ = [
+    "aggregate_all",
     "aggregate_by_key",
     "changes",
     "count",
@@ -200,13 +201,35 @@ def _with_option(draw: st.DrawFn, found: Aggregate, value: Type, *, timed: bool,
 def aggregate_by_key(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
     if flow.collection.shape is not Shape.PAIRS:
         return None
-    scalar = draw(st.integers(0, 3)) == 0
-    names = ["n"] if scalar else ["n", "total", "some"][: draw(st.integers(1, 3))]
-    held, timed, one_by_one = part_of(flow, "value"), flow.collection.timed, _one_by_one(chain, flow)
-    aggregates = tuple(aggregate(draw, name, held, timed=timed, one_by_one=one_by_one) for name in names)
+    aggregates, scalar = _aggregates(draw, chain, flow)
     value = aggregates[0].type if scalar else Struct(tuple(Field(each.name, each.type) for each in aggregates))
     inexact = any(map(_sums_floats, aggregates))
     return grouped(chain, flow, "aggregate_by_key", AggregateByKey(aggregates, scalar), value, inexact=inexact)
+
+
+def _aggregates(draw: st.DrawFn, chain: Chain, flow: Flow) -> tuple[tuple[Aggregate, ...], bool]:
+    scalar = draw(st.integers(0, 3)) == 0
+    names = ["n"] if scalar else ["n", "total", "some"][: draw(st.integers(1, 3))]
+    held, timed, one_by_one = flow.collection.aggregated, flow.collection.timed, _one_by_one(chain, flow)
+    return tuple(aggregate(draw, name, held, timed=timed, one_by_one=one_by_one) for name in names), scalar
+
+
+def aggregate_all(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
+    """Aggregates of all records, which are null where there are none."""
+    takes = flow.collection
+    if takes.shape is not Shape.STREAM or takes.aggregated == Struct(()):
+        return None
+    made, scalar = _aggregates(draw, chain, flow)
+    if not takes.windowed:
+        known = [AGGREGATES[each.function].nothing is Nothing.VALUE or each.limit is not None for each in made]
+        nullable = (replace(each, type=as_nullable(each.type)) for each in made)
+        made = tuple(one if sure else other for one, other, sure in zip(made, nullable, known, strict=True))
+    fields = (Field("value", made[0].type),) if scalar else tuple(Field(each.name, each.type) for each in made)
+    whole: Type = made[0].type if scalar else Struct(fields)
+    element = Struct((*fields, Field("window", WINDOW))) if takes.windowed else whole
+    gives = Collection(Shape.STREAM, element, takes.bounded, takes.windowed, takes.windowed)
+    inexact = any(map(_sums_floats, made))
+    return chain.add("aggregate", AggregateByKey(made, scalar), gives, (flow, Global()), inexact=inexact)
 
 
 def group_by_key(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:

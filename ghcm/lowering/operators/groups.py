@@ -5,6 +5,7 @@ A reducer is proved, claimed, or ordered; anything else would give what the orde
 
 from dataclasses import replace
 
+from ghcm.aggregates import AGGREGATES, Nothing
 from ghcm.codes import Code
 from ghcm.errors import Reported, attempt, both, every, sound
 from ghcm.expr import Lambda
@@ -18,7 +19,7 @@ from ghcm.lowering.operators.orders import order_of
 from ghcm.reducers import Aggregate, Builtin, Custom, Fields, Reducer, prove, summed
 from ghcm.spg.graph import Global, Hash
 from ghcm.spg.ops import AggregateByKey, Count, Distinct, GroupByKey, ReduceByKey, Sort, Top
-from ghcm.types import WINDOW, Collection, Decimal, Field, Int, List, Shape, Struct, Type, is_nullable
+from ghcm.types import WINDOW, Collection, Decimal, Field, Int, List, Shape, Struct, Type, as_nullable, is_nullable
 from ghcm.unification import accepts
 
 
@@ -35,7 +36,34 @@ def reduce_by_key(step: Step, flow: Flow) -> Bound:
 @rule(RULES, "aggregate_by_key")
 def aggregate_by_key(step: Step, flow: Flow) -> Bound:
     """Named aggregates per key, or one without a name, which is the value itself."""
-    value = flow.collection.pair[1]
+    found, scalar = _aggregates(step, flow)
+    return _grouped(step, flow, AggregateByKey(found, scalar), found[0].type if scalar else totals(found))
+
+
+@rule(RULES, "aggregate")
+def aggregate(step: Step, flow: Flow) -> Bound:
+    """Named aggregates of all records, or of each window; of no records at all most are null."""
+    collection = flow.collection
+    if not collection.bounded and not collection.windowed:
+        hint = "key_by(...).aggregate_by_key(...) gives a table of them by key, window(...) those of each window."
+        raise step.report(Code.ENDLESS_COUNT, "a stream that never ends has no totals", hint=hint)
+    found, scalar = _aggregates(step, flow)
+    if not collection.windowed:
+        empty = (AGGREGATES[each.function].nothing is Nothing.VALUE or each.limit is not None for each in found)
+        pairs = zip(found, empty, strict=True)
+        found = tuple(each if known else replace(each, type=as_nullable(each.type)) for each, known in pairs)
+    fields = (Field("value", found[0].type),) if scalar else totals(found).fields
+    if collection.windowed and any(each.name == "window" for each in fields):
+        raise step.report(Code.DECLARED_TWICE, 'the result has a field "window" already, the one of its window')
+    element: Type = found[0].type if scalar else Struct(fields)
+    element = Struct((*fields, Field("window", WINDOW))) if collection.windowed else element
+    after = Collection(Shape.STREAM, element, collection.bounded, collection.windowed, collection.windowed)
+    draft = step.add(AggregateByKey(found, scalar), after, (flow, Global()), keeps_state=True)
+    return Flow(draft, after, regrouped=True)
+
+
+def _aggregates(step: Step, flow: Flow) -> tuple[tuple[Aggregate, ...], bool]:
+    """The aggregates as they are written, and whether it is a single one without a name."""
     names = [argument.name for argument in step.given.rest]
     scalar = names == [None]
     if not scalar and None in names:
@@ -45,9 +73,8 @@ def aggregate_by_key(step: Step, flow: Flow) -> Bound:
     for index, argument in enumerate(step.given.rest):
         if argument.name in names[:index]:
             raise step.report(Code.DECLARED_TWICE, f'aggregate "{argument.name}" is given twice', argument.span)
-    over = Aggregated(value, flow.collection.timed, step.scope, unordered(step, flow))
-    found = every(lambda given: aggregate_of(given.name or "value", given.value, over), step.given.rest)
-    return _grouped(step, flow, AggregateByKey(found, scalar), found[0].type if scalar else totals(found))
+    over = Aggregated(flow.collection.aggregated, flow.collection.timed, step.scope, unordered(step, flow))
+    return every(lambda given: aggregate_of(given.name or "value", given.value, over), step.given.rest), scalar
 
 
 @rule(RULES, "group_by_key")

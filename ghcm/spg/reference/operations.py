@@ -150,7 +150,11 @@ def _results(run: Run, step: Step, groups: list[Group], result_of: Callable[[Gro
             continue
         names = {"key": None if group.key is NO_KEY else group.key, "value": value, "window": group.window}
         element = step.gives.element
-        made = tuple(names[name] for name in element.names) if isinstance(element, Struct) else value
+        made = value
+        if isinstance(step.op, ops.AggregateByKey) and group.key is NO_KEY and not step.op.scalar:
+            made = (*cast("tuple[object, ...]", value), *([] if group.window is None else [group.window]))
+        elif isinstance(element, Struct):
+            made = tuple(names[name] for name in element.names)
         results.append(Record(made, _last(group.window)))
     return results
 
@@ -172,18 +176,22 @@ def reduced(run: Run, step: Step, op: ops.ReduceByKey, records: Sequence[Record]
 def aggregated(run: Run, step: Step, op: ops.AggregateByKey, records: Sequence[Record]) -> list[Record]:
     """The aggregates per key; a record whose arguments fail takes part in none of them."""
 
-    type_ = step.takes.pair[1]
+    type_, whole = step.takes.aggregated, step.takes.shape is Shape.STREAM
 
     def arguments(record: Record) -> tuple[Given, ...]:
-        value = part(record.value, step.takes.element, "value")
+        value = part(record.value, step.takes.element, "value") if not whole else record.value
+        if whole and step.takes.windowed:
+            value = cast("tuple[object, ...]", value)[:-1]
         return tuple([given(run, each, record, value, type_) for each in op.aggregates])
 
     groups = _groups(step, run.each(step, records, arguments))
+    if not groups and whole and step.takes.bounded and not step.takes.windowed:
+        groups = [Group(NO_KEY, None)]
     return _results(run, step, groups, lambda group: _aggregates(run, op.aggregates, op.scalar, group.values))
 
 
 def _aggregates(run: Run, aggregates: tuple[Aggregate, ...], scalar: bool, rows: list[object]) -> object:
-    columns = list(zip(*cast("list[tuple[Given, ...]]", rows), strict=True))
+    columns = [[row[index] for row in cast("list[tuple[Given, ...]]", rows)] for index in range(len(aggregates))]
     values = tuple([aggregate(run, each, column) for each, column in zip(aggregates, columns, strict=True)])
     return values[0] if scalar else values
 

@@ -45,13 +45,16 @@ def grouped_problems(around: Around, op: ops.GroupOp) -> Iterator[str]:
     """What is wrong with an aggregation."""
     takes, gives = around.takes[0], around.gives
     yield from flowing(takes)
-    if not isinstance(op, ops.Count):
+    if not isinstance(op, ops.Count | ops.AggregateByKey):
         yield from keyed(takes)
-    value, problems = _value(around, op, part(takes, "value"))
+    whole = takes.shape is Shape.STREAM and isinstance(op, ops.AggregateByKey)
+    value, problems = _value(around, op, takes.aggregated if whole else part(takes, "value"))
     yield from problems
     if takes.shape is Shape.STREAM:
-        fields = (Field("value", value), Field("window", WINDOW)) if takes.windowed else ()
-        element: Type = Struct(fields) if fields else value
+        parts: tuple[Field, ...] = (Field("value", value),)
+        if isinstance(op, ops.AggregateByKey) and not op.scalar:
+            parts = tuple(Field(each.name, each.type) for each in op.aggregates)
+        element: Type = Struct((*parts, Field("window", WINDOW))) if takes.windowed else value
         shape = Shape.STREAM
     else:
         element, shape = with_value(takes, value), gives.shape
