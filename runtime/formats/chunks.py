@@ -73,10 +73,14 @@ def lines_of(data: bytes) -> Iterator[bytes]:
         yield data[start:]
 
 
+def count_ends(data: bytes) -> int:
+    """How many line ends it has; several times as fast as `bytes.count`."""
+    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == _NEWLINE))
+
+
 def count_lines(data: bytes) -> int:
     """How many lines it has."""
-    ends = int(np.count_nonzero(np.frombuffer(data, np.uint8) == _NEWLINE))  # several times as fast as bytes.count
-    return ends + (len(data) > 0 and not data.endswith(b"\n"))
+    return count_ends(data) + (len(data) > 0 and not data.endswith(b"\n"))
 
 
 def texts_of(chunk: Chunk, letters: Letters) -> Iterator[tuple[int, str]]:

@@ -21,7 +21,7 @@ from ghcm.formats.avro_schema import other_schema
 from ghcm.formats.messages import value_of
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row, series
-from ghcm.runtime.formats.chunks import BadRecord, Chunk, Letters
+from ghcm.runtime.formats.chunks import BadRecord, Chunk, Letters, count_ends
 from ghcm.runtime.formats.decoder import open_decoder
 from ghcm.runtime.formats.message_parts import part_column
 from ghcm.spg.connectors import Kafka
@@ -143,11 +143,11 @@ class Messages:
             except ValueError as error:
                 raise _NotOne(str(error)) from error
         size, data = len(values), b"\n".join(values) if block.lines is None else block.lines
-        most = size - 1 if block.lines is None else size
-        if self._name == "json" and data.count(b"\n") > most:
+        ends = count_ends(data) - (block.lines is not None)
+        if ends >= size and self._name == "json":
             # Both are blanks between the parts of an object, and neither may stand in a text.
-            data, most = b"\n".join([value.replace(b"\n", b"\r") for value in values]), size - 1
-        if size > 1 and data.count(b"\n") > most:
+            data, ends = b"\n".join([value.replace(b"\n", b"\r") for value in values]), size - 1
+        if size > 1 and ends >= size:
             raise _NotOne
         failed: list[str] = []
         chunk = Chunk(data, "", 1, block.partition, last=True)
