@@ -77,7 +77,7 @@ class Fetching:
 
     def _leaders(self, client: _Client) -> dict[int, list[Partition]]:
         """The partitions that each broker leads."""
-        client.cluster.config["allow_auto_create_topics"] = False
+        client.cluster.config |= {"allow_auto_create_topics": False, "retry_backoff_ms": 1}  # between two answers, too
         client.get_broker_version(timeout_ms=int(_PATIENCE_S * 1000))
         known = client.cluster.set_topics({topic for topic, _ in self._next})
         client.poll(timeout_ms=int(_PATIENCE_S * 1000), future=known)

@@ -97,6 +97,7 @@ class Reading:
     closed: Event
     _next: dict[Partition, int] = field(default_factory=dict[Partition, int])
     _ends: dict[Partition, int] = field(default_factory=dict[Partition, int])
+    _newest: dict[Partition, int] = field(default_factory=dict[Partition, int])
     _refusal: KafkaError | None = None
     _heard: KafkaError | None = None
     _away: bool = False
@@ -133,6 +134,8 @@ class Reading:
 
     def _read(self) -> None:
         self._begin()
+        if self._is_far():
+            self._catch_up()
         looked = monotonic()
         while not self.closed.is_set() and any(map(self._goes_on, self._next)):
             if self._take() >= _MOST and self._is_far():
@@ -206,6 +209,7 @@ class Reading:
         limits = {each: self._watermarks(each) for each in new}
         offsets = {each: low for each, (low, _) in limits.items()} | (self._started(limits) if first else {})
         ends = {each: max(high, offsets[each]) for each, (_, high) in limits.items()} if self.connector.ends else {}
+        self._newest |= {each: high for each, (_, high) in limits.items()}
         self._next |= offsets
         self._ends |= ends
         return bool(new) and self.put(Found(offsets, ends))
@@ -245,11 +249,12 @@ class Reading:
     # --- messages ----------------------------------------------------------------------------------------------------
 
     def _is_far(self) -> bool:
-        """Whether much is left to be read, as brokers have said with the last messages."""
+        """Whether much is left to be read, as brokers said when partitions were found or with the last messages."""
         if not self._backlog.able or (self._tried is not None and monotonic() - self._tried < _AGAIN_S):
             return False
         open_ = filter(self._goes_on, self._next)
-        newest = {each: self._consumer.get_watermark_offsets(self._at(each), cached=True)[1] for each in open_}
+        told = {each: self._consumer.get_watermark_offsets(self._at(each), cached=True)[1] for each in open_}
+        newest = {each: max(high, self._newest.get(each, 0)) for each, high in told.items()}
         ends = {each: min(high, self._ends.get(each, high)) for each, high in newest.items()}
         return sum(max(0, end - self._next[each]) for each, end in ends.items()) > _FAR
 
@@ -350,6 +355,7 @@ class Reading:
         for partition in partitions:
             del self._next[partition]
             self._ends.pop(partition, None)
+            self._newest.pop(partition, None)
         self.put(Found({}, {}, frozenset(partitions)))
 
     def _accept_loss(self, error: GhcmError) -> None:
