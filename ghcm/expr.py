@@ -191,7 +191,7 @@ def with_children(expr: Expr, parts: tuple[Expr, ...]) -> Expr:
         case ForEach():
             return ForEach(expr.kind, parts[0], expr.item, parts[1], expr.type)
         case Let():
-            return Let(expr.variable, parts[0], parts[1], expr.type)
+            return Let(expr.variable, parts[0], parts[1], parts[1].type)
         case Try():
             return Try(parts[0], expr.type)
 
@@ -249,7 +249,7 @@ def substitute(expr: Expr, by: Mapping[str, Expr]) -> Expr:
             return replace(expr, list=substitute(of, by), item=variable, body=body)
         case Let(value=value, variable=variable, body=body):
             variable, body = _under(variable, body, by)
-            return replace(expr, value=substitute(value, by), variable=variable, body=body)
+            return replace(expr, value=substitute(value, by), variable=variable, body=body, type=body.type)
         case _:  # what binds no name: its parts change
             parts = tuple(substitute(part, by) for part in children(expr))
             same = all(new is old for new, old in zip(parts, children(expr), strict=True))

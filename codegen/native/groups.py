@@ -22,6 +22,8 @@ from ghcm.reducers import Aggregate, Custom
 from ghcm.spg.ops import AggregateByKey, Count, GroupByKey, ReduceByKey
 from ghcm.types import Collection, Shape, Struct, Type
 
+_ALL = 'pl.lit(0).alias("@all")'
+
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
@@ -117,8 +119,11 @@ def _merged(grouping: Grouping, parts: Sequence[Partial]) -> str:
 
 
 def _grouped(frame: str, keys: str, columns: str) -> str:
-    """One row per group, in the order in which groups are met: what is run again comes out alike."""
-    return f"{frame}.group_by({keys}, maintain_order=True).agg({columns})" if keys else f"{frame}.select({columns})"
+    """One row per group, in the order in which groups are met: what is run again comes out alike. All are one group
+    where there are no keys; `select` would give the values of lists as rows.
+    """
+    grouped = f"{frame}.group_by({keys or _ALL}, maintain_order=True).agg({columns})"
+    return grouped if keys else f'{grouped}.drop("@all")'
 
 
 def _returned(grouped: str, parts: Sequence[Partial]) -> str:

@@ -29,6 +29,7 @@ _ELSEWHERE = {
     "sql": "tests/conformance/test_sql_sources.py",
     "table": "tests/conformance/test_delta_sources.py",
     "latest": "what is the newest of input that ends, and what follows it: tests/conformance/test_changing_tables.py",
+    "lookup": "tests/unit/runtime/slot/test_services_asked.py",
     "cross": "a join by a constant in the graph: tests/golden/lowering/operators.spg",
 }
 """Operators that generated programs do not have, and what has them: what they read has to be made first, or graphs have

@@ -17,13 +17,12 @@ RECORDS: tuple[list[tuple[int, str]] | None, ...] = ([], [(1, "a")], [(2, ""), (
 DIVIDED: tuple[float | None, ...] = (*(each * 0.7 for each in range(40)), 255.0, 1.1, 1e300, None)
 
 DECIMALS = (Decimal(10, 2), Decimal(38, 12))
-NINES = "9" * 40
 
 
 def hard(type_: Decimal) -> tuple[Number | None, ...]:
     """Numbers of the type around zero and at its ends."""
-    whole, behind = type_.precision - type_.scale, type_.scale
-    unit, most = Number(1).scaleb(-behind), Number(f"{NINES[:whole] or 0}.{NINES[:behind] or 0}")
+    behind = type_.scale
+    unit, most = Number(1).scaleb(-behind), Number((0, (9,) * type_.precision, -behind))
     few = [Number(text) for text in ("0.1", "1.5", "-2.5", "7", "-0.0005") if is_value(Number(text), type_)]
     return (Number(0).scaleb(-behind), unit, unit.copy_negate(), 5 * unit, most, most.copy_negate(), *few, None)
 
