@@ -41,12 +41,22 @@ _SHORTS = re.compile(f"(?:{_SHORT.pattern})+")
 
 
 def _filled(lines: list[str], width: int) -> list[str]:
-    """The lines with short arguments that follow one another on as few lines as hold them."""
+    """The lines with short arguments that follow one another on as few lines as hold them. Import sorters want what is
+    imported on lines of its own.
+    """
     filled: list[str] = []
+    imports = False
     for line in lines:
+        imports = line.endswith("import (") or (imports and not line.startswith(")"))
         before = filled[-1] if filled else ""
         indent = len(line) - len(line.lstrip())
-        alike = _SHORT.fullmatch(line) and before.endswith(",") and before[:indent].isspace() and before[indent] != " "
+        alike = (
+            not imports
+            and _SHORT.fullmatch(line)
+            and before.endswith(",")
+            and before[:indent].isspace()
+            and before[indent] != " "
+        )
         if alike and len(before) + len(line) - indent + 1 <= width and _SHORTS.fullmatch(before):
             filled[-1] = f"{before} {line.lstrip()}"
         else:

@@ -144,6 +144,7 @@ def test_fields_hold_what_the_reference_says_of_messages(
             "origin": ["t"] * size,
             "partition": [3] * size,
             "offset": list(range(size)),
+            "deleted": [each.value is None for each in messages],
         }
         assert raw.keys() == PARTS.keys()
         letters: list[tuple[Any, str, str]] = []
