@@ -99,7 +99,7 @@ def service_text(service: Service) -> str:
 def drawn(service: DrawnRows, key: object) -> tuple[Value, ...] | None:
     """The record that such a table has for a key.
 
-    >>> drawn(DrawnRows(((1,), (2,))), "a"), drawn(DrawnRows(((1,), (2,))), "c")
+    >>> drawn(DrawnRows(((1,), (2,))), "a"), drawn(DrawnRows(((1,), (2,))), "b")
     ((2,), None)
     """
     place = sum(str(key).encode()) % (len(service.rows) + 1)
