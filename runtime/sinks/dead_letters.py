@@ -73,15 +73,14 @@ class DeadLetterWriter:
         if version is None:
             done()
             return
-        self.worker.submit(lambda: self._opened().commit(version), lambda _: done(), failed or self._failed)
+        self.worker.submit(lambda: self._opened(version).commit(version), lambda _: done(), failed or self._failed)
 
     def recover(self, committed: str | None, count: int, done: Callable[[], None]) -> None:
-        """After a restart: drop what was left, commit again what is committed."""
+        """After a restart from a snapshot: drop what was left, commit again what is committed."""
         self.count = count
 
         def recover() -> None:
-            writer = self._opened()
-            writer.recover([committed] if committed else [])
+            writer = self._opened(committed)
             if committed:
                 writer.commit(committed)
 
@@ -96,9 +95,11 @@ class DeadLetterWriter:
 
         self.worker.close(close)
 
-    def _opened(self) -> SinkWriter:
+    def _opened(self, committed: str | None = None) -> SinkWriter:
+        """The writer. Opened, it drops what one has left that was killed, ahead of its first snapshot too."""
         if self._writer is None:
             self._writer = self._open_writer()
+            self._writer.recover([committed] if committed else [])
         return self._writer
 
 
