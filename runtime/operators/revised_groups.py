@@ -69,7 +69,7 @@ class RevisedGroupsOperator(TaskOperator):
             self._values.drop(name)
         self._changed[identity] = None
         if not len(tree):
-            del self._trees[identity]
+            del self._trees[identity], self._keys[identity]
 
     def flush(self, outbox: Outbox) -> Iterator[Batch]:
         """As `Operator.flush`: what is taken back, and what comes instead."""
@@ -84,8 +84,6 @@ class RevisedGroupsOperator(TaskOperator):
                 continue
             gone += [before] if before is not None else []
             come += [now] if now is not None else []
-            if now is None and identity not in self._trees:
-                self._keys.pop(identity, None)
         yield from self._cut(self._batch(gone, TAKEN_BACK))
         yield from self._cut(self._batch(come))
 

@@ -23,6 +23,11 @@ class RevisingWriter:
     _come: dict[object, Row] = field(default_factory=dict[object, Row])
     _gone: dict[object, Row] = field(default_factory=dict[object, Row])
 
+    def __post_init__(self) -> None:
+        assert self.sink.key is not None, "what is upserted has a key"
+        self._identity = naming_of(self.sink.key.body.type)
+        self._same = naming_of(self.sink.columns)
+
     def write(self, rows: Sequence[Row] | pl.DataFrame) -> None:
         for row in self._rows(rows):
             name = self._name(row)
@@ -31,12 +36,11 @@ class RevisingWriter:
 
     def remove(self, rows: Sequence[Row] | pl.DataFrame) -> None:
         """As `SinkWriter.remove`, of any keys."""
-        same = naming_of(self.sink.columns)
         for row in self._rows(rows):
             name = self._name(row)
             if name not in self._come:
                 self._gone[name] = row
-            elif same(self._come[name]) == same(row):
+            elif self._same(self._come[name]) == self._same(row):
                 self._gone[name] = self._come.pop(name)
 
     def _rows(self, rows: Sequence[Row] | pl.DataFrame) -> Sequence[Row]:
@@ -44,8 +48,7 @@ class RevisingWriter:
         return rows_of(rows, columns) if isinstance(rows, pl.DataFrame) else rows
 
     def _name(self, row: Row) -> object:
-        assert self.sink.key is not None, "what is upserted has a key"
-        return naming_of(self.sink.key.body.type)(self.key(row))
+        return self._identity(self.key(row))
 
     @property
     def pending(self) -> int:
