@@ -1,13 +1,14 @@
 """Rows by name, for operators that keep many of which few change between two commits.
 
-A snapshot holds parts, of which the later ones say what has changed since: a commit costs as much as has happened since
-the last one. Where the parts are more than twice what is kept they are made anew.
+A snapshot holds parts, of which the later ones say what has changed since: a commit holds the loop for what has
+happened since the last one. The parts are put together, and written as a whole, beside it; where they are more than
+twice what is kept they are made anew.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 
 from ghcm.runtime.data.columns import Row
-from ghcm.runtime.state.packing import pack, unpack
+from ghcm.runtime.state.packing import LazyState, pack, unpack
 
 _FEW = 1024
 """Rows that may be saved more than twice as often as needed."""
@@ -58,7 +59,8 @@ class KeptRows:
             self._parts.setdefault(group, []).append(pack(entries))
         self._parted += len(self._unsaved)
         self._unsaved = {}
-        return {group: pack(parts) for group, parts in self._parts.items()}
+        now = {group: list(parts) for group, parts in self._parts.items()}
+        return LazyState(lambda: {group: pack(parts) for group, parts in now.items()})
 
     def restore(self, state: Mapping[int, bytes]) -> None:
         """As `Operator.restore`."""

@@ -1,10 +1,10 @@
 """The state of a group whose values come and go: values in leaves, merged states above them.
 
 An aggregation can add values and merge states, and most cannot take a value away again. So what a change makes stale is
-made anew on the way from its leaf to the root: the work for one change grows with the logarithm of the group.
+made anew on the way from its leaf to the root: the work for one change grows with the logarithm of the group, however
+many of its values are alike.
 """
 
-from collections.abc import Iterator
 from copy import deepcopy
 from typing import TypeAlias
 
@@ -59,7 +59,10 @@ class MergeTree:
         return self._states[node]
 
     def _merged(self, node: int) -> object:
-        left, right = self._state(2 * node), self._state(2 * node + 1)
+        return self._both(self._state(2 * node), self._state(2 * node + 1))
+
+    def _both(self, left: object, right: object) -> object:
+        """A state of two, which stay as they are."""
         if left is None or right is None:
             return right if left is None else left
         return self._code.merge(deepcopy(left), right, self._parameters)
@@ -67,13 +70,18 @@ class MergeTree:
     def _of_leaf(self, leaf: _Leaf) -> object:
         state: object = None
         for value, count in leaf.values():
-            for _ in range(count):
-                first = state is None
-                state = (
-                    self._code.first(value, self._parameters)
-                    if first
-                    else self._code.add(state, value, self._parameters)
-                )
+            state = self._both(state, self._of_value(value, count))
+        return state
+
+    def _of_value(self, value: object, count: int) -> object:
+        """The state of a value so many times, by those of it once, twice, four times."""
+        state: object = None
+        power = self._code.first(value, self._parameters) if count > 0 else None
+        while count > 0:
+            if count & 1:
+                state = self._both(state, power)
+            count >>= 1
+            power = self._both(power, power) if count else None
         return state
 
     def _grow(self) -> None:
@@ -83,8 +91,3 @@ class MergeTree:
         for name, held in entries:
             self._leaves[hash(name) & (count - 1)][name] = held
         self._states = [_STALE] * (2 * count)
-
-    def values(self) -> Iterator[tuple[object, int]]:
-        """The values, and how many of each."""
-        for leaf in self._leaves:
-            yield from leaf.values()
