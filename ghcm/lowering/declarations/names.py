@@ -132,7 +132,8 @@ def _check_parallelism(units: Iterable[ast.UnitDecl], context: Context) -> None:
             context.report(Code.NEVER, f"a {kind} unit has no parallelism", span, detail=detail, hint=hint)
         elif not 1 <= count <= MOST_INSTANCES:
             wrong = "less than 1" if count < 1 else f"more than {MOST_INSTANCES}"
-            context.report(Code.OUT_OF_RANGE, f'"parallelism" of "{unit.name.text}" is {wrong}', span)
+            hint = f"Write a number from 1 to {MOST_INSTANCES}."
+            context.report(Code.OUT_OF_RANGE, f'"parallelism" of "{unit.name.text}" is {wrong}', span, hint=hint)
 
 
 def writers(units: Mapping[str, ast.UnitDecl]) -> dict[str, list[str]]:
