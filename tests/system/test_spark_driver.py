@@ -8,6 +8,7 @@ import resource
 import shutil
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -110,6 +111,7 @@ def test_asked_whether_it_is_there_it_answers_unless_java_hangs(world: World) ->
     world.await_event("beat", trouble="")
     machine = java(world)
     machine.suspend()
+    until(lambda: stands_still(machine.pid), "Java to stand still")
     try:
         with world.heard:
             world.events = [each for each in world.events if each["event"] != "beat"]
@@ -240,6 +242,12 @@ def test_a_call_that_the_end_of_spark_cuts_off_has_no_answer_and_runs_again(worl
 
 def java(world: World) -> psutil.Process:
     return next(process for process in world.family() if "java" in process.name())
+
+
+def stands_still(pid: int) -> bool:
+    """Whether all threads of a process that was suspended have stopped: the signal has to reach one of them first."""
+    stats = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/stat")]
+    return all(stat.rpartition(")")[2].split()[0] == "T" for stat in stats)
 
 
 def test_edited_code_changes_results(world: World) -> None:
