@@ -24,6 +24,7 @@ from ghcm.runtime.sinks.sink import read
 from ghcm.runtime.slot.engine import Engine
 from tests.conformance.live_runs import Compiled, checked
 from tests.kafka_server import client
+from tests.system.killed import count_down
 
 __all__ = ["KafkaRun", "admin"]
 
@@ -74,7 +75,9 @@ def main(base: Path, program: Path, moment: str) -> None:
     """Run to the end, or kill oneself at this moment of a commit: "prepared", "sent" or "committed"."""
     if moment:
         _die_at(moment)
-    with KafkaRun(base, program.read_text(), load_settings().kafka, commit_s=0.02) as run:
+    settings = load_settings().kafka
+    count_down()
+    with KafkaRun(base, program.read_text(), settings, commit_s=0.02) as run:
         run.engine.wait()
         run.engine.check()
     print("done", flush=True)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ from ghcm.runtime.sinks.sink import read
 from ghcm.runtime.slot.engine import Engine
 from ghcm.types import Field, Int, String, Struct
 from tests.conformance.live_runs import Compiled, checked
-from tests.conftest import ROOT
+from tests.system.killed import killed
 
 FLOW = Struct((Field("id", Int()), Field("host", String())), "Flow")
 
@@ -60,21 +58,13 @@ def given(folder: Path, program: str, **options: Any) -> None:
 
 
 def killed_and_gone_on(program: Path, place: Remote, folder: Path, chance: random.Random, kills: int) -> None:
-    """Run the program in a process that is killed so often at a random moment, and to its end then; each time as if it
-    were on another machine, with its snapshots in the place.
+    """Run the program in a process that is killed so often at a random moment of its work, and to its end then; each
+    time as if it were on another machine, with its snapshots in the place.
     """
     for life in range(kills + 1):
-        words = map(str, (program, folder / str(life), place / "snapshots"))
-        command = [sys.executable, "-m", "tests.system.places_child", *words]
-        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        try:
-            out, errors = process.communicate(timeout=chance.uniform(1.0, 3.0) if life < kills else 120)
-        except subprocess.TimeoutExpired:
-            assert life < kills, "it does not come to its end"
-            process.kill()
-            process.communicate()
-        else:
-            assert (process.returncode, out) == (0, "done\n"), errors
+        after_s = chance.uniform(0.05, 0.3) if life < kills else 0
+        words = program, folder / str(life), place / "snapshots"
+        if not killed("tests.system.places_child", *words, after_s=after_s):
             assert life > 0, "it was not killed"
             return
 

@@ -7,10 +7,12 @@ from ghcm.places import place
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.slot.engine import Engine
 from tests.conformance.live_runs import Compiled, checked
+from tests.system.killed import count_down
 
 
 def main(program: Path, folder: Path, snapshots: str) -> None:
     compiled = Compiled(checked(program.read_text(encoding="utf-8")))
+    count_down()
     Engine(
         compiled,
         connections=Connections(folder),
@@ -18,7 +20,7 @@ def main(program: Path, folder: Path, snapshots: str) -> None:
         snapshots=place(folder, snapshots),
         job="job",
         commit_s=0.01,
-        piece=2000,
+        piece=500,
     ).run()
     print("done", flush=True)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.slot.engine import Engine
 from tests.conformance.live_runs import Compiled, checked
+from tests.system.killed import count_down
 
 TEXT = """\
 program forms
@@ -34,6 +35,7 @@ stream u {
 
 def main(base: Path, url: str) -> None:
     connections = Connections(base, url)
+    count_down()
     Engine(
         Compiled(checked(TEXT)), connections=connections, state=base / "state", job="forms", commit_s=0.002, piece=2000
     ).run()

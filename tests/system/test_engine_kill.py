@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from tests.campaigns import times
+from tests.system.killed import killed
 from tests.tables import left_behind
 from tests.unit.runtime.small_operators import dead_letters, rows_of, word_count
 
-ROOT = Path(__file__).resolve().parents[2]
 KILLS = times(5)
-
-
-def start(base: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "tests.system.engine_child", str(base)]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 @pytest.mark.slow
@@ -32,20 +25,9 @@ def test_kill_9_at_any_moment_loses_and_doubles_nothing(tmp_path: Path) -> None:
         (tmp_path / f"{number}.txt").write_text("\n".join(map(" ".join, lines)) + "\n")
         expected.update(word for line in lines for word in line)
     kills = 0
-    while kills < KILLS:
-        process = start(tmp_path)
-        try:
-            out, errors = process.communicate(timeout=chance.uniform(0.3, 1.0))
-            assert process.returncode == 0, errors
-            assert "done" in out
-            break  # it was faster than its murderer
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-            kills += 1
-    process = start(tmp_path)
-    out, errors = process.communicate(timeout=120)
-    assert process.returncode == 0, errors
+    while kills < KILLS and killed("tests.system.engine_child", tmp_path, after_s=chance.uniform(0.02, 0.15)):
+        kills += 1
+    assert not killed("tests.system.engine_child", tmp_path, after_s=0)
     program = word_count("*.txt")
     bad = expected.pop("bad")
     assert kills > 0

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 import uuid
 from collections import Counter
 from collections.abc import Callable
@@ -29,6 +27,7 @@ from tests.campaigns import times
 from tests.conftest import Golden
 from tests.kafka_server import as_user, client, kafka, new_topic, quiet, send
 from tests.system.kafka_runs import KafkaRun, admin
+from tests.system.killed import killed
 from tests.system.mistakes import GOLDEN, Try
 from tests.system.running import clean_environment
 from tests.system.test_kafka_cache import USERS, broker
@@ -335,22 +334,11 @@ def test_kill_9_at_any_moment_loses_and_doubles_nothing(tmp_path: Path) -> None:
     topic = new_topic(*(lines(*numbers[start::3]) for start in range(3)))
     written = tmp_path / "p.istream"
     written.write_text(program(topic, ", until = latest"))
-    line = [sys.executable, "-m", "tests.system.kafka_runs", str(tmp_path), str(written)]
-    env = clean_environment(**kafka().variables())
+    environment = clean_environment(**kafka().variables())
     kills = 0
-    while True:
-        with subprocess.Popen(
-            line, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        ) as process:
-            try:
-                wait = chance.uniform(0.8, 2.0) if kills < 6 else 120
-                out, errors = process.communicate(timeout=wait)
-                assert process.returncode == 0, errors
-                assert "done" in out
-                break
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.communicate()
-                kills += 1
+    for after_s in (*(chance.uniform(0.05, 0.4) for _ in range(6)), 0):
+        if not killed("tests.system.kafka_runs", tmp_path, written, after_s=after_s, environment=environment):
+            break
+        kills += 1
     assert kills > 0
     assert Counter(n for (n,) in KafkaRun(tmp_path, program(topic), kafka()).rows("out")) == Counter(numbers)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +11,9 @@ import pytest
 import redis
 
 from tests.campaigns import times
+from tests.system.killed import killed
 from tests.system.private_redis import PrivateRedis
 
-ROOT = Path(__file__).resolve().parents[2]
 KILLS = times(5)
 ROWS = 24_000
 
@@ -27,23 +25,14 @@ def test_kill_9_of_engine_and_redis_loses_and_doubles_nothing(tmp_path: Path) ->
         rows = [{"n": n, "name": chance.choice("abc")} for n in range(number, ROWS, 3)]
         (tmp_path / f"{number}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     url, kills = server.start(), 0
-    command = [sys.executable, "-m", "tests.system.redis_forms_child", str(tmp_path), url]
+    child = "tests.system.redis_forms_child"
     try:
-        for _ in range(KILLS):
-            process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            try:
-                _, errors = process.communicate(timeout=chance.uniform(0.8, 2.0))
-                assert process.returncode == 0, errors
-                break  # it was faster than its murderer
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.communicate()
-                kills += 1
+        while kills < KILLS and killed(child, tmp_path, url, after_s=chance.uniform(0.05, 0.4)):
+            kills += 1
             if kills % 3 == 0:
                 server.kill()
                 server.start()
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
-        assert done.returncode == 0, done.stderr
+        assert not killed(child, tmp_path, url, after_s=0)
         assert kills > 0
         client: Any = redis.Redis.from_url(url, decode_responses=True)  # pyright: ignore[reportUnknownMemberType]
         appended = [json.loads(row)["n"] for row in client.lrange("all", 0, -1)]

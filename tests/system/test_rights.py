@@ -293,9 +293,10 @@ def asked(port: int, words: bytes) -> bytes:
     """What a port answers to a call in Spark's protocol, or in that of its gateway to Python, from a stranger."""
     with socket.create_connection(("localhost", port), 10) as client:
         answer = b""
-        with suppress(OSError):  # it may hang up before all is said
+        with suppress(OSError):  # it may answer and hang up before all is said
             client.sendall(words)
             client.shutdown(socket.SHUT_WR)
+        with suppress(OSError):  # it may hang up with a reset
             while part := client.recv(4096):
                 answer += part
         return answer
