@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
-import numpy as np
+import polars as pl
+import pyarrow as pa
 
 from ghcm.errors import GhcmError
 from ghcm.formats.files import BYTE_ORDER_MARK
@@ -73,9 +74,15 @@ def lines_of(data: bytes) -> Iterator[bytes]:
         yield data[start:]
 
 
+def bytes_of(data: bytes | memoryview) -> pl.Series:
+    """The bytes as numbers; nothing is copied. Polars compares them, and counts marks, faster than NumPy does."""
+    arrow: Any = pa
+    return pl.Series(arrow.Array.from_buffers(arrow.uint8(), len(data), [None, arrow.py_buffer(data)]))
+
+
 def count_ends(data: bytes) -> int:
-    """How many line ends it has; several times as fast as `bytes.count`."""
-    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == _NEWLINE))
+    """How many line ends it has; many times as fast as `bytes.count`."""
+    return int((bytes_of(data) == _NEWLINE).sum())
 
 
 def count_lines(data: bytes) -> int:

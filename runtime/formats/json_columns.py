@@ -103,14 +103,10 @@ class JsonColumns:
         """The columns of lines that are spelt alike, and which lines have to be read again, alone. None where a field
         is neither a whole number nor a text there, or too many have to.
         """
-        numbers = {key: cells.numbers(key) for key, is_text in cells.is_text.items() if not is_text}
-        odd: Marks = np.zeros(cells.lines, bool)
-        for _, wrong in numbers.values():
-            odd |= wrong
+        numbers, odd = cells.numbers(place.path for place in self._places)
         columns: list[pl.Series] = []
         for field, place in zip(self._schema.fields, self._places, strict=True):
-            number = numbers[place.path][0] if place.path in numbers else None
-            column = _cells(cells, place.path, field.type, number, odd)
+            column = _cells(cells, place.path, field.type, numbers.get(place.path), odd)
             if column is None:
                 return None
             columns.append(column)

@@ -81,20 +81,21 @@ class JsonLines:
 
     def _alike(self, data: bytes) -> pl.DataFrame | None:
         """The records of a chunk whose lines are all spelt alike, as `JsonColumns.of_cells`."""
-        if self._unlike or not is_text(data):
+        if self._unlike or b"\\" in data or not is_text(data):
             self._unlike = max(0, self._unlike - 1)
             return None
+        data = data if data.endswith(b"\n") else data + b"\n"
         parts: list[tuple[list[pl.Series], Marks]] = []
         start = 0
         while start < len(data):
-            end = data.rfind(b"\n", start, start + _PIECE) + 1 or data.find(b"\n", start) + 1 or len(data)
-            piece, start = data[start:end], end
-            piece = piece if piece.endswith(b"\n") else piece + b"\n"
+            end = data.rfind(b"\n", start, start + _PIECE) + 1 or data.find(b"\n", start) + 1
+            piece = memoryview(data)[start:end]
             shape = self._shape  # which another thread may change
             cells = None if shape is None else shape.cells(piece)
             if cells is None:
-                self._shape = shape = Shape.of(piece[: piece.find(b"\n")])
+                self._shape = shape = Shape.of(data[start : data.find(b"\n", start)])
                 cells = None if shape is None else shape.cells(piece)
+            start = end
             part = None if cells is None else self._columns.of_cells(cells)
             if part is None:
                 self._unlike = _PATIENCE

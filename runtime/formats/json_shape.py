@@ -1,36 +1,56 @@
 """Blocks of JSON whose lines are all spelt alike: the same keys in the same order with the same signs between them, and
 nothing but whole numbers and plain texts as values, as many programs write them.
 
-Where values stand is then known by counting quotes, and what stands between them is compared eight bytes at a time,
-for all lines at once. A block with a line that is spelt otherwise is left to others as a whole.
+Where values stand is then known by counting quotes, and what stands between them is compared sixteen bytes at a time,
+for all lines and places at once. A block with a line that is spelt otherwise is left to others as a whole.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache, cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from ghcm.runtime.formats.chunks import bytes_of
 from ghcm.runtime.formats.json_suspects import Marks, Places
 
 Words: TypeAlias = np.ndarray[Any, np.dtype[np.uint64]]
 
-_QUOTE, _ZERO, _MINUS, _BLANK, _NEWLINE = b'"0- \n'
+_QUOTE, _ZERO, _MINUS, _BLANK = b'"0- '
 _VALUE = re.compile(rb'\s*"([^"\\]+)"\s*:\s*(?:"([^"\\]*)|(-?[0-9]+))(?=["\s,}])')
-_MOMENT = re.compile(rb"(\d{4}-\d\d-\d\d)([ T])\d\d:\d\d:\d\d(?:\.(\d{1,6}))?(Z?)")
+_MOMENT = re.compile(rb"(\d{4}-\d\d-\d\d[ T])\d\d:\d\d:\d\d((?:\.(\d{1,6}))?Z?)")
+_DIGIT = re.compile(rb"\d")
 _COMMA, _CLOSE = re.compile(rb'"?\s*,'), re.compile(rb'"?\s*\}')
-_WORD, _BEHIND = 8, 40
-_BYTE, _COLON, _POINT = np.uint64(255), np.uint64(b":"[0]), np.uint64(b"."[0])
-_ZEROS, _HIGHS, _SIXES = (np.uint64(int(digits * _WORD, 16)) for digits in ("30", "f0", "06"))
-_ALL, _ONE, _HALF = np.uint64(2**64 - 1), np.uint64(1), np.uint64(32)
+_WORD, _BEFORE, _BEHIND = 8, bytes(16), bytes(40)
+_HALF = np.uint64(32)
 _INLINE = 12
 """Bytes of a text that a view holds itself."""
+_DAY, _TIME = 11, 8
+"""Bytes of a day with what follows it, and of the time of that day up to its seconds."""
+
+
+def _word(text: bytes) -> np.uint64:
+    """Eight bytes at most as they are read of memory."""
+    return np.uint64(int.from_bytes(text, "little"))
+
+
+_ZEROS, _HIGHS, _SIXES = (_word(digit * _WORD) for digit in (b"0", b"\xf0", b"\x06"))
+_PAIRS = _word(b"\xff\0\0\0\xff\0\0\0")
+_COLONS = _word(b"00:00:00")
+_CLOCK, _NO_CLOCK = _word(b"\6\6\0\6\6\0\6\6"), _word(b"\xf0\xf0\xff\xf0\xf0\xff\xf0\xf0")
+"""What makes digits no more than digits of a time, but others more, ..."""
+_LATER, _OVER = _word(bytes((128 - 24, 0, 0, 128 - 60, 0, 0, 128 - 60))), _word(b"\x80\0\0\x80\0\0\x80")
+"""... and hours, minutes and seconds that there are not."""
+_LAST = np.array([2**64 - 2 ** (64 - 8 * size) for size in range(_WORD + 1)], np.uint64)
+"""What keeps the last bytes of eight, by how many they are."""
+_FIRST = np.array([2 ** (8 * size) - 1 for size in range(_WORD + 1)], np.uint64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +65,7 @@ class _Value:
     before: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Shape:
     """How lines are spelt. `behind`: what follows the last value; `quotes`: how many a line has."""
 
@@ -72,104 +92,180 @@ class Shape:
             return None
         return cls(tuple(values), line[begin:], quotes)
 
-    def cells(self, data: bytes) -> Cells | None:
-        """Where the values of a block of whole lines, which are UTF-8, stand; None where a line is not of the shape."""
-        at = np.frombuffer(data, np.uint8)
-        lines = int(np.count_nonzero(at < _BLANK))
-        if b"\\" in data or lines == 0 or not data.endswith(b"\n"):
+    def cells(self, data: bytes | memoryview) -> Cells | None:
+        """Where the values of a block of whole lines, which are UTF-8 without escapes, stand; None where a line is not
+        of the shape.
+        """
+        head, tail = self.values[0].before, self.behind + b"\n"
+        block = _Block(data, head)
+        lines, quotes = block.quotes() if block.is_within(head, tail) else (0, np.empty(0, np.int64))
+        if lines == 0 or len(quotes) != lines * self.quotes:
             return None
-        quotes = np.flatnonzero(at == _QUOTE)
-        if len(quotes) != lines * self.quotes:
+        starts, ends = self._spans(quotes.reshape(lines, self.quotes).T.astype(np.int64, order="C"), block.end)
+        gaps = starts[1:] - ends[:-1]
+        if not bool((gaps == self._gaps).all() and (starts[0, 1:] - ends[-1, :-1] == len(tail) + len(head)).all()):
             return None
-        quotes = np.ascontiguousarray(quotes.reshape(lines, self.quotes).T)
-        begins: Places = quotes[0] - self.values[0].before.index(b'"')
-        ends: Places = np.append(begins[1:], len(data)) - 1
-        if begins[0] != 0 or not bool((at[ends] == _NEWLINE).all()):
-            return None
-        block = _Block(data)
-        spans: dict[str, tuple[Places, Places]] = {}
-        here = begins
-        for number, value in enumerate(self.values):
-            start = quotes[value.quote] + (len(value.before) - value.before.rindex(b'"'))
+        return Cells(block, self.values, starts, ends) if block.has(ends, self._between) else None
+
+    def _spans(self, quotes: Places, end: int) -> tuple[Places, Places]:
+        """Where the values of each line begin and end, one row for each value."""
+        starts = quotes[[value.quote for value in self.values]]
+        starts += np.array([[len(each.before) - each.before.rindex(b'"')] for each in self.values])
+        ends = np.empty_like(starts)
+        for row, value in enumerate(self.values):
             if value.is_text:
-                end = quotes[value.quote + 1]
-            elif number + 1 < len(self.values):
-                end = quotes[value.quote + 1] - self.values[number + 1].before.index(b'"')
+                ends[row] = quotes[value.quote + 1]
+            elif row + 1 < len(self.values):
+                np.subtract(quotes[value.quote + 1], self.values[row + 1].before.index(b'"'), out=ends[row])
             else:
-                end = ends - len(self.behind)
-            if not bool((start - here == len(value.before)).all()) or not block.has(here, value.before):
-                return None
-            spans[value.key], here = (start, end), end
-        if not bool((ends - here == len(self.behind)).all()) or not block.has(here, self.behind):
-            return None
-        return Cells(block, lines, spans, {value.key: value.is_text for value in self.values})
+                away = self.values[0].before.index(b'"') + 1 + len(self.behind)
+                np.subtract(quotes[0, 1:], away, out=ends[row, :-1])
+                ends[row, -1] = end - 1 - len(self.behind)
+        return starts, ends
+
+    @cached_property
+    def _gaps(self) -> Places:
+        return np.array([[len(value.before)] for value in self.values[1:]], np.int64).reshape(-1, 1)
+
+    @cached_property
+    def _between(self) -> _Between:
+        following = [value.before for value in self.values[1:]]
+        return _Between.of([*following, self.behind + b"\n" + self.values[0].before])
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The values of a block by their keys: where they begin and end in each line, and which are texts."""
+    """The values of a block: where they begin and end in each line, a row for each value."""
 
     block: _Block
-    lines: int
-    spans: Mapping[str, tuple[Places, Places]]
-    is_text: Mapping[str, bool]
+    values: tuple[_Value, ...]
+    starts: Places
+    ends: Places
 
-    def numbers(self, key: str) -> tuple[pl.Series, Marks]:
-        """Whole numbers, and in which lines is something else, or one of more than 16 digits."""
-        start, end = self.spans[key]
-        values, odd = self.block.numbers(start, end)
-        return pl.Series(key, values), odd
+    @property
+    def lines(self) -> int:
+        """How many there are."""
+        return len(self.starts[0])
+
+    @property
+    def is_text(self) -> Mapping[str, bool]:
+        """Which keys have texts."""
+        return {value.key: value.is_text for value in self.values}
+
+    def numbers(self, keys: Iterable[str]) -> tuple[dict[str, pl.Series], Marks]:
+        """Those of these keys that are whole numbers; and the lines in which a number of any key is something else, or
+        one of more than 16 digits.
+        """
+        wanted = set(keys)
+        rows = [row for row, value in enumerate(self.values) if not value.is_text]
+        rows.sort(key=lambda row: self.values[row].key not in wanted)
+        names = [self.values[row].key for row in rows if self.values[row].key in wanted]
+        if not rows:
+            return {}, np.zeros(self.lines, bool)
+        values, odd = self.block.numbers(self.starts[rows], self.ends[rows], len(names))
+        either: Marks = np.logical_or.reduce(odd)
+        return {name: pl.Series(name, row) for name, row in zip(names, values, strict=True)}, either
 
     def texts(self, key: str) -> pl.Series:
         """Texts."""
-        return self.block.texts(*self.spans[key]).alias(key)
+        return self.block.texts(*self._span(key)).alias(key)
 
     def moments(self, key: str) -> tuple[pl.Series, Marks] | None:
         """Microseconds since 1970 of texts in one form and of one day, and where one is in no form; None where they are
         not.
         """
-        start, end = self.spans[key]
+        start, end = self._span(key)
         first = _MOMENT.fullmatch(self.block.slice(int(start[0]), int(end[0])))
         if first is None or not bool((end - start == end[0] - start[0]).all()):
             return None
         found = self.block.moments(start, first)
         return None if found is None else (pl.Series(key, found[0]), found[1])
 
+    def _span(self, key: str) -> tuple[Places, Places]:
+        row = next(row for row, value in enumerate(self.values) if value.key == key)
+        return self.starts[row], self.ends[row]
+
+
+@dataclass(frozen=True, slots=True)
+class _Between:
+    """What stands behind values, in parts of sixteen bytes: the row of the value and how far behind it, what is kept of
+    the two halves of a part, and what these are.
+    """
+
+    rows: list[int]
+    away: Places
+    kept: Words
+    wanted: Words
+
+    @classmethod
+    def of(cls, texts: list[bytes]) -> _Between:
+        """Of the text behind each value."""
+        size = 2 * _WORD
+        parts = [(row, at, text[at : at + size]) for row, text in enumerate(texts) for at in range(0, len(text), size)]
+        halves = [(part[:_WORD], part[_WORD:]) for _, _, part in parts]
+        return cls(
+            [row for row, _, _ in parts],
+            np.array([[at] for _, at, _ in parts], np.int64),
+            np.array([[[_FIRST[len(half)]] for half in pair] for pair in halves], np.uint64),
+            np.array([[[_word(half)] for half in pair] for pair in halves], np.uint64),
+        )
+
+
+@cache
+def _places(size: int) -> pl.Series:
+    return pl.int_range(size, dtype=pl.UInt32, eager=True)
+
 
 class _Block:
-    """Bytes, of which eight are read at a time at many places."""
+    """Bytes, of which eight are read at a time at many places. `behind`: what they are taken to be followed by."""
 
-    def __init__(self, data: bytes) -> None:
-        self._data = data + bytes(_BEHIND)  # so that the last ones have something behind them
+    def __init__(self, data: bytes | memoryview, behind: bytes) -> None:
+        self._data = b"".join((_BEFORE, data, behind, _BEHIND))  # so that something stands before and behind all
         self._bytes = np.frombuffer(self._data, np.uint8)
-        self._words: Words = np.ndarray((len(self._data) - _WORD + 1,), np.dtype("<u8"), self._data, strides=(1,))
+        self._words: Words = _at_each(self._data, "<u8")
+        self._pairs = _at_each(self._data, "<c16")
+        self.end = len(_BEFORE) + len(data)
 
-    def has(self, at: Places, text: bytes) -> bool:
-        """Whether the text stands at each of these places."""
-        for start in range(0, len(text), _WORD):
-            part = text[start : start + _WORD]
-            wanted = np.uint64(int.from_bytes(part.ljust(_WORD, b"\0"), "little"))
-            found = self._words[at + start]
-            if len(part) < _WORD:
-                found = found & np.uint64((1 << 8 * len(part)) - 1)
-            if not bool((found == wanted).all()):
-                return False
-        return True
+    def is_within(self, head: bytes, tail: bytes) -> bool:
+        """Whether they begin and end with these."""
+        return self._data.startswith(head, len(_BEFORE)) and self._data.endswith(tail, len(_BEFORE), self.end)
 
-    def numbers(self, start: Places, end: Places) -> tuple[Places, Marks]:
-        """As `Cells.numbers`."""
-        negative: Marks = self._bytes[start] == _MINUS
-        begin = start + negative
-        size = end - begin
-        odd: Marks = (size < 1) | (size > 2 * _WORD) | ((size > 1) & (self._bytes[begin] == _ZERO))
-        value, wrong = _digits(self._words[np.maximum(end - _WORD, 0)], size)
-        if bool((size > _WORD).any()):
-            high, also = _digits(self._words[np.maximum(end - 2 * _WORD, 0)], size - _WORD)
-            value, wrong = value + high * 10**_WORD, wrong | also
-        if end[0] < 2 * _WORD:  # what is read ends with the number, and here begins before the block
-            first = self.slice(int(begin[0]), int(end[0]))
-            value[0], wrong[0] = (int(first), False) if first.isdigit() else (0, True)
-        return np.where(negative, -value, value), odd | wrong
+    def quotes(self) -> tuple[int, Places]:
+        """How many lines there are, if nothing else is below a blank, and where quotes stand."""
+        found = bytes_of(memoryview(self._data)[len(_BEFORE) : self.end])
+        places = _places(1 << self.end.bit_length()).slice(len(_BEFORE), len(found))
+        return int((found < _BLANK).sum()), places.filter(found == _QUOTE).to_numpy()
+
+    def has(self, ends: Places, between: _Between) -> bool:
+        """Whether these texts stand behind the values that end there."""
+        places = ends[between.rows]
+        places += between.away
+        found = self._pairs[places].view(np.uint64)
+        halves = (found[:, 0::2], found[:, 1::2])
+        return all(
+            bool(((half & between.kept[:, at]) == between.wanted[:, at]).all()) for at, half in enumerate(halves)
+        )
+
+    def numbers(self, start: Places, end: Places, wanted: int) -> tuple[Places, Marks]:
+        """The first `wanted` rows of numbers, and marks of all rows: where one is none, or has more than 16 digits."""
+        first = self._bytes[start]
+        negative: Marks = first == _MINUS
+        signed = bool(negative.any())
+        if signed:
+            start = start + negative
+            first = self._bytes[start]
+        size = end - start
+        odd: Marks = (first == _ZERO) & (size > 1)
+        if size.min() < 1 or size.max() > 2 * _WORD:
+            odd |= (size < 1) | (size > 2 * _WORD)
+            size = size.clip(0, 2 * _WORD)
+        value, wrong = _digits(self._words[end - _WORD], np.minimum(size, _WORD), wanted)
+        odd |= wrong
+        if size.max() > _WORD:
+            high, wrong = _digits(self._words[end - 2 * _WORD], np.maximum(size - _WORD, 0), wanted)
+            value += high * 10**_WORD
+            odd |= wrong
+        return np.where(negative[:wanted], -value, value) if signed else value, odd
 
     def slice(self, start: int, end: int) -> bytes:
         """Some of them."""
@@ -177,69 +273,69 @@ class _Block:
 
     def moments(self, start: Places, first: re.Match[bytes]) -> tuple[Places, Marks] | None:
         """As `Cells.moments`, of texts that are as long as the first."""
-        day, between, decimals, behind = first.groups()
-        if not self.has(start, day + between):
+        day, behind, decimals = first.groups()
+        if not self.has(start[None], _Between.of([day])):
             return None
-        hour_minute, rest = self._words[start + 11], self._words[start + 16]
-        digits = [(hour_minute, at) for at in (0, 1, 3, 4)] + [(rest, 1), (rest, 2)]
-        count = len(decimals or b"")
-        fraction = self._words[start + 20]
-        digits += [(fraction, at) for at in range(count)]
-        odd: Marks = (((hour_minute >> np.uint64(16)) & _BYTE) != _COLON) | ((rest & _BYTE) != _COLON)
-        if count:
-            odd |= ((rest >> np.uint64(24)) & _BYTE) != _POINT
-        numbers: list[Places] = []
-        for words, at in digits:
-            digit = ((words >> np.uint64(8 * at)) & _BYTE).astype(np.int64) - _ZERO
-            odd |= (digit < 0) | (digit > 9)
-            numbers.append(digit)
-        if behind and not self.has(start + first.start(4), behind):
-            return None
-        hours, minutes, seconds = (10 * numbers[at] + numbers[at + 1] for at in (0, 2, 4))
-        odd |= (hours > 23) | (minutes > 59) | (seconds > 59)
-        micros = np.zeros(len(start), np.int64)
-        for digit in numbers[6:]:
-            micros = 10 * micros + digit
         try:
-            midnight = datetime.fromisoformat(day.decode()).replace(tzinfo=UTC)
+            midnight = datetime.fromisoformat(day[:-1].decode()).replace(tzinfo=UTC)
         except ValueError:
             return None
-        since = ((hours * 60 + minutes) * 60 + seconds) * 1_000_000 + micros * 10 ** (6 - count)
-        return int(midnight.timestamp()) * 1_000_000 + since, odd
+        time = self._words[start + _DAY] ^ _COLONS
+        odd: Marks = ((time + _CLOCK) | time) & _NO_CLOCK != 0
+        pairs = time * np.uint64(10) + (time >> np.uint64(8))
+        odd |= (pairs + _LATER) & _OVER != 0
+        micros = np.full(len(start), int(midnight.timestamp()) * 1_000_000)
+        for away, each in ((0, 3_600_000_000), (24, 60_000_000), (48, 1_000_000)):
+            micros += ((pairs >> np.uint64(away)) & np.uint64(255)).view(np.int64) * each
+        if behind:
+            count = len(decimals or b"")
+            spelt = _DIGIT.sub(b"0", behind)
+            rest = (self._words[start + (_DAY + _TIME)] & _FIRST[len(spelt)]) ^ _word(spelt)
+            digits = np.uint64(15) * (_SIXES // np.uint64(6) & _FIRST[1 + count] & ~_FIRST[1])
+            odd |= ((rest + (_SIXES & digits)) | rest) & ~digits != 0
+            micros += _eight(rest << np.uint64(8))
+        return micros, odd
 
     def texts(self, start: Places, end: Places) -> pl.Series:
         """As views of Arrow, which hold short texts themselves and of others four bytes and the place."""
-        size = (end - start).astype(np.uint64)
+        size = (end - start).view(np.uint64)
         first = self._words[start]
         views: Words = np.empty((len(start), 2), np.uint64)
-        views[:, 0] = size | (_first(first, size) << _HALF)
-        views[:, 1] = start.astype(np.uint64) << _HALF
+        np.left_shift(start.view(np.uint64), _HALF, out=views[:, 1])
         short = np.flatnonzero(size <= _INLINE)
         if len(short):
-            views[short, 1] = _first(self._words[start[short] + 4], np.maximum(size[short], 4) - np.uint64(4))
+            few = size[short]
+            first[short] &= _FIRST[np.minimum(few, _WORD)]
+            views[short, 1] = self._words[start[short] + 4] & _FIRST[np.maximum(few, 4) - np.uint64(4)]
+        np.bitwise_or(first << _HALF, size, out=views[:, 0])
         arrow: Any = pa
         buffers = [None, arrow.py_buffer(views), arrow.py_buffer(self._data)]
         # a copy, for the views would keep the whole block
         return pl.Series(arrow.Array.from_buffers(arrow.string_view(), len(start), buffers).cast(arrow.large_string()))
 
 
-def _first(words: Words, size: Words) -> Words:
-    """Their first bytes, zeros for the others."""
-    left = np.uint64(8) * np.minimum(size, np.uint64(_WORD))
-    found: Words = words & np.where(left == 64, _ALL, (_ONE << (left & np.uint64(63))) - _ONE)
-    return found
+def _at_each(data: bytes, type_: str) -> Any:
+    """What is read of memory at each byte."""
+    read = np.dtype(type_)
+    return np.ndarray((len(data) - read.itemsize + 1,), read, data, strides=(1,))
 
 
-def _digits(words: Words, size: Places) -> tuple[Places, Marks]:
-    """The numbers that the last bytes of eight say, and where these are no digits."""
-    gap = np.uint64(8) * np.clip(_WORD - size, 0, _WORD - 1).astype(np.uint64)
-    kept = np.where(size < 1, np.uint64(0), (words >> gap) << gap)
-    zeros = np.where(size < 1, _ZEROS, _ZEROS & ((_ONE << gap) - _ONE))
-    text = kept | zeros
-    wrong: Marks = ((text & _HIGHS) != _ZEROS) | (((text + _SIXES) & _HIGHS) != _ZEROS)
-    value = text - _ZEROS
-    value = value * np.uint64(10) + (value >> np.uint64(8))
-    pairs = np.uint64(0x000000FF000000FF)
-    fours = (value & pairs) * np.uint64(0x000F424000000064)
-    value = (fours + ((value >> np.uint64(16)) & pairs) * np.uint64(0x0000271000000001)) >> _HALF
-    return value.astype(np.int64), wrong
+def _digits(words: Words, size: Places, wanted: int) -> tuple[Places, Marks]:
+    """The numbers that the last bytes of eight say, of the first `wanted` rows, and where these are no digits."""
+    digits = words ^ _ZEROS
+    digits &= _LAST[size]
+    return _eight(digits[:wanted]), ((digits + _SIXES) | digits) & _HIGHS != 0
+
+
+def _eight(digits: Words) -> Places:
+    """The numbers of eight digits, a digit in each byte."""
+    value = digits * np.uint64(10)
+    value += digits >> np.uint64(8)
+    fours = value & _PAIRS
+    fours *= np.uint64(0x000F424000000064)
+    value >>= np.uint64(16)
+    value &= _PAIRS
+    value *= np.uint64(0x0000271000000001)
+    value += fours
+    value >>= _HALF
+    return value.view(np.int64)
