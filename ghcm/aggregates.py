@@ -37,7 +37,8 @@ Result: TypeAlias = Callable[[types.Type], types.Type | None]
 class Rule:
     """One aggregate. `signature` and `meaning` are for people; `takes` says what its argument has to be.
 
-    `option`: the second argument that it has. `merges`: whether partial aggregates of bounded size make a whole one.
+    `option`: the second argument that it has; of `other` a value is a pair of floats. `merges`: whether partial
+    aggregates of bounded size make a whole one.
     """
 
     function: AggregateFunction
@@ -46,7 +47,7 @@ class Rule:
     meaning: str
     result: Result
     nothing: Nothing
-    option: Literal["", "fraction", "count", "order", "scale"] = ""
+    option: Literal["", "fraction", "count", "order", "scale", "other"] = ""
     merges: bool = True
 
 
@@ -78,6 +79,18 @@ def _hashed(of: types.Type) -> types.Type | None:
     return types.Int() if scalar else None
 
 
+def _middle(of: types.Type) -> types.Type | None:
+    if isinstance(of, types.Decimal):
+        return types.Decimal(of.precision + 1, of.scale + 1) if of.precision <= MAX_SUMMED_PRECISION else None
+    return _number(of)
+
+
+def _pair(of: types.Type) -> types.Type | None:
+    return types.Float() if of == PAIR else None
+
+
+PAIR = types.tuple_of(types.Float(), types.Float())
+"""What is aggregated of two values."""
 _F, _N = AggregateFunction, Nothing
 _COMPARES = "It compares values, and maps cannot be compared."
 
@@ -194,6 +207,48 @@ _TABLE = (
         _compared(types.List),
         _N.VALUE,
         "count",
+    ),
+    Rule(
+        _F.MEDIAN,
+        "median(x)",
+        f"It is the median of numbers, and of decimals of at most {MAX_SUMMED_PRECISION} digits.",
+        "the value in the middle, of an even number the mean of the two there, exactly: of whole numbers and floats as "
+        "the nearest float, of decimals as a decimal with one digit more; quantile(x, 0.5) takes any values and "
+        "gives one of them",
+        _middle,
+        _N.NULL,
+        merges=False,
+    ),
+    Rule(
+        _F.MODE,
+        "mode(x)",
+        _COMPARES,
+        "the value that is there most often, of several such the least",
+        _compared(_same),
+        _N.NULL,
+        merges=False,
+    ),
+    Rule(
+        _F.COVAR,
+        "covar(x, y)",
+        "It is the covariance of two numbers.",
+        "the sample covariance of the records where both are there (the sum of the products of their differences from "
+        "the means, by one less than their number); NaN where a value is infinite or NaN; engines are within 1e-12 of "
+        "the root of the product of the sums of squares",
+        _pair,
+        _N.TOO_FEW,
+        "other",
+    ),
+    Rule(
+        _F.CORR,
+        "corr(x, y)",
+        "It is the correlation of two numbers.",
+        "Pearson's correlation, from -1 to 1, of the records where both are there; null where all of one are the same, "
+        "NaN where a value is infinite or NaN; engines are within 1e-12 of it times the sum of squares of one by the "
+        "sum of its squared differences from the mean",
+        _pair,
+        _N.TOO_FEW,
+        "other",
     ),
 )
 

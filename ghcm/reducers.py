@@ -75,6 +75,10 @@ class AggregateFunction(Enum):
     APPROX_DISTINCT = "approx_distinct"
     QUANTILE = "quantile"
     TOP_K = "top_k"
+    MEDIAN = "median"
+    MODE = "mode"
+    COVAR = "covar"
+    CORR = "corr"
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,6 +100,8 @@ def partial_of(module: Module, aggregate: Aggregate, added: Added, names: Names)
         summary = _summary(module, aggregate)
         if aggregate.arrival:
             return arrived(aggregate, names, prefix, summary, column)
+        if aggregate.function in (_F.COVAR, _F.CORR):
+            return paired(type_, names, prefix, summary, column)
         if aggregate.picks_record:
             return chosen(aggregate, names, prefix, summary, column, added.order, added.record)
         return listed(aggregate, type_, column, prefix, summary)
@@ -176,7 +178,15 @@ def _summary(module: Module, aggregate: Aggregate) -> str:
         case _F.QUANTILE:
             assert aggregate.fraction is not None
             rank = rank_fraction(aggregate.fraction)
-            text = f"summaries.Collected({order_text(plain)}, ({rank.numerator}, {rank.denominator}))"
+            rank_text = f"summaries.at_rank({rank.numerator}, {rank.denominator})"
+            text = f"summaries.Collected({order_text(plain)}, {rank_text})"
+        case _F.MEDIAN:
+            median = "median_of_decimals" if isinstance(plain, types.Decimal) else "median"
+            text = f"summaries.Collected({order_text(plain)}, summaries.{median})"
+        case _F.MODE:
+            text = f"summaries.Collected({order_text(plain)}, summaries.commonest({order_text(plain)}))"
+        case _F.COVAR | _F.CORR:
+            text = f"summaries.Together(scaled={aggregate.function is _F.CORR})"
         case _F.TOP_K:
             text = f"summaries.Greatest({aggregate.limit}, {order_text(plain)})"
         case _F.COUNT | _F.SUM | _F.MIN | _F.MAX | _F.MEAN:
@@ -234,6 +244,14 @@ def listed(aggregate: Aggregate, type_: types.Type, column: str, prefix: str, su
             return Partial(((prefix, partial),), f"{summary}.of_places({prefix})", merged=(f"{kept}{_KEPT}.unique()",))
         case _:
             return Partial(((prefix, values),), state)
+
+
+def paired(type_: types.Type, names: Names, prefix: str, summary: str, column: str) -> Partial:
+    """Polars gathers both numbers of the pairs that are there."""
+    second = names.new(f"{prefix}_other")
+    there = f".filter({column}.is_not_null())" if is_nullable(type_) else ""
+    one, two = (f'{column}.struct.field("{field}"){there}' for field in ("_1", "_2"))
+    return Partial(((prefix, one), (second, two)), f"{summary}.of({prefix}, {second})")
 
 
 def chosen(aggregate: Aggregate, names: Names, prefix: str, summary: str, value: str, by: str, record: str) -> Partial:

@@ -51,7 +51,7 @@ def grouped_columns(aggregate: Aggregate, value: str) -> Iterator[tuple[str, str
             yield f"{name}.odd", f"bool_or(isnan(double({value})) OR abs(double({value})) = double('Infinity'))"
         case _F.FIRST | _F.LAST:
             yield name, _picked(aggregate, name, value)
-        case _F.COLLECT | _F.QUANTILE:
+        case _F.COLLECT | _F.QUANTILE | _F.MEDIAN | _F.MODE:
             yield name, f"sort_array(collect_list({value}))"
         case _F.DISTINCT_COUNT:
             yield name, f"count(DISTINCT {value})"
@@ -60,6 +60,8 @@ def grouped_columns(aggregate: Aggregate, value: str) -> Iterator[tuple[str, str
             yield name, hash_entries(_hashed(value, aggregate.argument.body.type))
         case _F.TOP_K:
             yield name, f"slice(sort_array(collect_list({value}), false), 1, {aggregate.limit})"
+        case _F.COVAR | _F.CORR:
+            yield from _paired_columns(aggregate, name, value)
         case _:
             assert_never(aggregate.function)
 
@@ -72,6 +74,17 @@ def _sum_columns(aggregate: Aggregate, name: str, value: str) -> Iterator[tuple[
         yield f"{name}.low", low_sum(value, to)
     else:
         yield name, f"cast(sum({value}) AS {ddl(to)})"
+
+
+def _paired_columns(aggregate: Aggregate, name: str, value: str) -> Iterator[tuple[str, str]]:
+    one, two = f"{value}._1", f"{value}._2"
+    yield name, f"covar_samp({one}, {two})"
+    yield f"{name}.count", f"count({value})"
+    odd = (f"isnan({each}) OR abs({each}) = double('Infinity')" for each in (one, two))
+    yield f"{name}.odd", f"bool_or({' OR '.join(odd)})"
+    if aggregate.function is _F.CORR:
+        yield f"{name}.spread", f"sqrt(var_samp({one})) * sqrt(var_samp({two}))"
+        yield f"{name}.same", f"min({one}) = max({one}) OR min({two}) = max({two})"
 
 
 def _picked(aggregate: Aggregate, name: str, value: str) -> str:
@@ -120,6 +133,15 @@ def final_value(aggregate: Aggregate) -> Checked:
             return Checked(at_rank(column, rank.numerator, rank.denominator))
         case _F.APPROX_DISTINCT:
             return Checked(about_distinct(column))
+        case _F.MEDIAN:
+            return Checked(_median(aggregate, column))
+        case _F.MODE:
+            return Checked(commonest(column, aggregate.type))
+        case _F.COVAR:
+            return Checked(sample_variance(column, count, quoted(f"{name}.odd")))
+        case _F.CORR:
+            odd, spreads, same = (quoted(f"{name}.{each}") for each in ("odd", "spread", "same"))
+            return Checked(correlation(column, spreads, count, odd, same))
         case _:  # the grouped column itself
             return Checked(column)
 
@@ -133,6 +155,22 @@ def _decimal_mean(aggregate: Aggregate, to: Decimal, total: str, count: str) -> 
     whole = f"cast({decimal_units(total, sum_of_many(of))} AS {WIDE}) * {10 ** max(shift, 0)}BD"
     by = f"cast({count} AS {WIDE}) * {10 ** max(-shift, 0)}BD"
     return when(f"{count} > 0", half_up(whole, by, to))
+
+
+def _median(aggregate: Aggregate, values: str) -> str:
+    """The mean of the two values in the middle of an ascending list; null of an empty one."""
+    assert aggregate.argument is not None
+    below, above = (f"get({values}, int((size({values}) - {less}) div 2))" for less in (1, 0))
+    one, two = variable("below"), variable("above")
+    match strip(aggregate.argument.body.type):
+        case Float():
+            middle = f"({one} + {two}) / 2"
+            mean = when(f"abs({middle}) = double('Infinity')", f"{one} / 2 + {two} / 2", middle)
+        case Decimal():
+            mean = f"cast(({one} + {two}) * 0.5BD AS {ddl(strip(aggregate.type))})"
+        case _:  # whole numbers
+            mean = mean_of_whole(f"(cast({one} AS {WIDE}) + cast({two} AS {WIDE}))", "2L")
+    return when(f"size({values}) > 0", bound(below, one, bound(above, two, mean)))
 
 
 def is_exact(aggregate: Aggregate) -> bool:
@@ -255,6 +293,26 @@ def at_rank(values: str, part: int, whole: int) -> str:
     """The value at a nearest rank, so many parts of the whole, of an ascending list; null of an empty one."""
     rank = f"({part}BD * size({values}) + {whole - 1}BD) div {whole}BD"
     return f"get({values}, int(greatest({rank}, 1L)) - 1)"
+
+
+def commonest(values: str, type_: Type) -> str:
+    """The value that an ascending list holds most often, the least of several such; null of an empty one."""
+    state, each = variable("state"), variable("each")
+    of = ddl(strip(type_))
+    kept = f"struct<value: {of}, most: bigint, last: {of}, run: bigint>"
+    start = f"cast(named_struct('value', NULL, 'most', 0L, 'last', NULL, 'run', 0L) AS {kept})"
+    run = f"if({each} <=> {state}.last, {state}.run + 1L, 1L)"
+    found = when(f"{run} > {state}.most", each, f"{state}.value"), f"greatest({run}, {state}.most)"
+    step = f"cast(named_struct('value', {found[0]}, 'most', {found[1]}, 'last', {each}, 'run', {run}) AS {kept})"
+    return f"(aggregate({values}, {start}, ({state}, {each}) -> {step})).value"
+
+
+def correlation(covariance: str, spread: str, count: str, odd: str, same: str) -> str:
+    """A covariance by the root of the product of both variances; null of fewer than two pairs, and where one value is
+    always the `same`, NaN where one is not finite, else a number.
+    """
+    number = f"greatest(least(coalesce(try_divide({covariance}, {spread}), 0D), 1D), -1D)"
+    return when(f"{count} > 1", when(odd, "double('NaN')", when(f"NOT ({same})", number)))
 
 
 def hash_entries(value: str) -> str:

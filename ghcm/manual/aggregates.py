@@ -47,4 +47,8 @@ EXAMPLES: dict[AggregateFunction, tuple[Aggregated, ...]] = {
     _F.APPROX_DISTINCT: (Aggregated("approx_distinct(value)", "[3, 1, 3]", "2"),),
     _F.QUANTILE: (Aggregated("quantile(value, 0.5)", "[4, 1, 3, 2]", "2"),),
     _F.TOP_K: (Aggregated("top_k(value, 2)", "[4, 1, 3, 4]", "[4, 4]"),),
+    _F.MEDIAN: (Aggregated("median(value)", "[4, 1, 3, 9]", "3.5"), Aggregated("median(value)", "[1, 2, 9]", "2.0")),
+    _F.MODE: (Aggregated("mode(value)", "[3, 1, 3, null]", "3"), Aggregated("mode(value)", '["b", "a"]', '"a"')),
+    _F.COVAR: (Aggregated("covar(value, value * value)", "[1, 2, 3]", "4.0"),),
+    _F.CORR: (Aggregated("corr(value, -2 * value)", "[1, 2, null, 3]", "-1.0"),),
 }

@@ -9,11 +9,15 @@ Polars gathered.
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
+from functools import reduce
+from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar
 
 from ghcm.runtime.native.aggregates import FloatSum, float_sum, merge_float
+from ghcm.values.decimals import EXACT
 
 Order = Callable[[Any], Any]
 
@@ -43,7 +47,7 @@ class Spread:
         state: Any = None
         for value in values:
             one = float_sum(value)
-            state = self.merge(state, (1, one, _square(one)))
+            state = self.merge(state, (1, one, _product(one, one)))
         return state
 
     def result(self, state: Any) -> float | None:
@@ -55,19 +59,64 @@ class Spread:
             if total[1] < 0:
                 return math.nan
             total, squares = _fraction(total), _fraction(squares)
-        try:
-            variance = float(Fraction(squares * count - total * total) / (count * (count - 1)))
-        except OverflowError:
-            variance = math.inf
+        variance = _nearest(Fraction(squares * count - total * total) / (count * (count - 1)))
         return math.sqrt(variance) if self.root else variance
 
 
-def _square(one: FloatSum) -> FloatSum:
-    return (one[0] * one[0], 2 * one[1]) if one[1] >= 0 else one
+def _product(one: FloatSum, two: FloatSum) -> FloatSum:
+    return (one[0] * two[0], one[1] + two[1]) if one[1] >= 0 and two[1] >= 0 else (math.nan, -1)
+
+
+def _nearest(exact: Fraction) -> float:
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
 
 
 def _fraction(one: FloatSum) -> Fraction:
     return Fraction(int(one[0]), 1 << one[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """`covar` and `corr` (`scaled`): of pairs of floats how many there are, the sums of both, of their squares and of
+    their products, all exact until the end.
+    """
+
+    scaled: bool = False
+
+    def add(self, state: Any, value: tuple[float, float] | None) -> Any:
+        """The state with one more pair."""
+        return state if value is None else self.merge(state, self._one(*value))
+
+    def merge(self, left: Any, right: Any) -> Any:
+        """One state of two."""
+        if left is None or right is None:
+            return right if left is None else left
+        return left[0] + right[0], *map(merge_float, left[1:], right[1:])
+
+    def of(self, left: Iterable[float], right: Iterable[float]) -> Any:
+        """The state of several pairs, given as two columns."""
+        return reduce(self.merge, map(self._one, left, right), None)
+
+    def result(self, state: Any) -> float | None:
+        """The covariance or correlation; null of fewer than two pairs."""
+        if state is None or state[0] < 2:
+            return None
+        if state[1][1] < 0 or state[2][1] < 0:
+            return math.nan
+        count = state[0]
+        one, two, ones, twos, both = map(_fraction, state[1:])
+        shared = both * count - one * two
+        if not self.scaled:
+            return _nearest(shared / (count * (count - 1)))
+        spreads = (ones * count - one * one) * (twos * count - two * two)
+        return math.copysign(math.sqrt(shared * shared / spreads), shared) if spreads else None
+
+    def _one(self, left: float, right: float) -> Any:
+        one, two = float_sum(left), float_sum(right)
+        return 1, one, two, _product(one, one), _product(two, two), _product(one, two)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +231,10 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """`collect`: the values; of `quantile` they have a `rank`, part and whole, at which one of them is given."""
+    """`collect`: the values; `quantile`, `median` and `mode` give what they find in the ascending list."""
 
     by: Order
-    rank: tuple[int, int] | None = None
+    found: Callable[[list[Any]], Any] | None = None
 
     def add(self, state: Any, value: object) -> Any:
         """The state with one more value."""
@@ -200,12 +249,45 @@ class Collected:
         return list(values)
 
     def result(self, state: Any) -> object:
-        """The values in ascending order; or the value at the nearest rank, null of nothing."""
+        """The values in ascending order; or what is found in them, null of nothing."""
         ordered = sorted(state or (), key=self.by)
-        if self.rank is None:
+        if self.found is None:
             return ordered
-        part, whole = self.rank
-        return ordered[max(-(-part * len(ordered) // whole), 1) - 1] if ordered else None
+        return self.found(ordered) if ordered else None
+
+
+def at_rank(part: int, whole: int) -> Callable[[list[Any]], Any]:
+    """The value at the nearest rank of a fraction."""
+    return lambda ordered: ordered[max(-(-part * len(ordered) // whole), 1) - 1]
+
+
+_T = TypeVar("_T")
+
+
+def _middle(ordered: list[_T]) -> tuple[_T, _T]:
+    return ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]
+
+
+def median(ordered: list[float]) -> float:
+    """The nearest float to the mean of the two values in the middle."""
+    one, two = _middle(ordered)
+    middle = (one + two) / 2
+    return one / 2 + two / 2 if math.isinf(middle) else middle
+
+
+def median_of_decimals(ordered: list[Decimal]) -> Decimal:
+    """The mean of the two decimals in the middle, with one digit more."""
+    return EXACT.multiply(EXACT.add(*_middle(ordered)), 5).scaleb(-1, EXACT)
+
+
+def commonest(by: Order) -> Callable[[list[Any]], Any]:
+    """The value that is there most often, of several such the least."""
+
+    def found(ordered: list[Any]) -> Any:
+        runs = (list(each) for _, each in groupby(ordered, key=by))
+        return max(runs, key=len)[0]
+
+    return found
 
 
 def _extended(state: list[object] | None, values: Iterable[object]) -> list[object]:

@@ -7,7 +7,7 @@ from typing import assert_never
 
 from hypothesis import strategies as st
 
-from ghcm.aggregates import AGGREGATES, Nothing, mean_of_decimals, result_of
+from ghcm.aggregates import AGGREGATES, PAIR, Nothing, mean_of_decimals, result_of
 from ghcm.expr import Call, Expr, If, Lambda, Literal, Var
 from ghcm.functions import comparable
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
@@ -154,9 +154,11 @@ def aggregate(draw: st.DrawFn, name: str, value: Type, *, timed: bool = False, o
         case AggregateFunction.SUM:
             sums: list[Type] = [Int(), Float(), Duration(), Decimal(10, 2)]
             wanted = draw(st.sampled_from(sums))
-        case AggregateFunction.MEAN | AggregateFunction.VAR | AggregateFunction.STD:
+        case AggregateFunction.COVAR | AggregateFunction.CORR:
+            wanted = PAIR
+        case AggregateFunction.MEAN | AggregateFunction.VAR | AggregateFunction.STD | AggregateFunction.MEDIAN:
             numbers: list[Type] = [Int(), Float(), Int32()]
-            numbers += [Decimal(10, 2)] if function is AggregateFunction.MEAN else []
+            numbers += [Decimal(10, 2)] if function in (AggregateFunction.MEAN, AggregateFunction.MEDIAN) else []
             wanted = draw(st.sampled_from(numbers))
         case AggregateFunction.FIRST | AggregateFunction.LAST:
             wanted = type_like(draw, value)
@@ -170,6 +172,7 @@ def aggregate(draw: st.DrawFn, name: str, value: Type, *, timed: bool = False, o
             | AggregateFunction.DISTINCT_COUNT
             | AggregateFunction.QUANTILE
             | AggregateFunction.TOP_K
+            | AggregateFunction.MODE
         ):
             wanted = type_like(draw, value, keys=True, nullable=False)
         case _:
@@ -285,7 +288,8 @@ def top(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
 
 def _sums_floats(what: Aggregate) -> bool:
     """Whether its last digits depend on how it is computed."""
-    if what.function in (AggregateFunction.VAR, AggregateFunction.STD):
+    of_squares = (AggregateFunction.VAR, AggregateFunction.STD, AggregateFunction.COVAR, AggregateFunction.CORR)
+    if what.function in of_squares:
         return True
     summed = what.function in (AggregateFunction.SUM, AggregateFunction.MEAN)
     return summed and isinstance(strip(what.type), Float)

@@ -173,6 +173,8 @@ class agg:
     collect = staticmethod(_aggregate("collect"))
     distinct_count = staticmethod(_aggregate("distinct_count"))
     approx_distinct = staticmethod(_aggregate("approx_distinct"))
+    median = staticmethod(_aggregate("median"))
+    mode = staticmethod(_aggregate("mode"))
 
     @staticmethod
     def mean(of: _Of | None = None, *, scale: int | None = None, where: _Of | None = None) -> Any:
@@ -189,6 +191,16 @@ class agg:
         """The so many greatest values as a descending list."""
         return _made("top_k", of, count, where=where)
 
+    @staticmethod
+    def covar(of: _Of, other: _Of, *, where: _Of | None = None) -> Any:
+        """The sample covariance of two numbers."""
+        return _made_of_two("covar", of, other, where)
+
+    @staticmethod
+    def corr(of: _Of, other: _Of, *, where: _Of | None = None) -> Any:
+        """Pearson's correlation of two numbers."""
+        return _made_of_two("corr", of, other, where)
+
 
 def _made(name: str, of: object, *others: object, **options: object) -> Traced:
     span, given = here(), {key: each for key, each in options.items() if each is not None}
@@ -198,6 +210,13 @@ def _made(name: str, of: object, *others: object, **options: object) -> Traced:
     arguments += [ast.Argument(expr_of(each, span), span=span) for each in others]
     arguments += [ast.Argument(_function(each, span), key, span=span) for key, each in given.items()]
     return Traced(ast.Apply(ast.Ref(name, span=span), tuple(arguments), span=span))
+
+
+def _made_of_two(name: str, of: _Of, other: _Of, where: _Of | None) -> Traced:
+    span = here()
+    both = [ast.Argument(_function(each, span), span=span) for each in (of, other)]
+    condition = [] if where is None else [ast.Argument(_function(where, span), "where", span=span)]
+    return Traced(ast.Apply(ast.Ref(name, span=span), (*both, *condition), span=span))
 
 
 def _function(of: object, span: Span) -> ast.Expr:

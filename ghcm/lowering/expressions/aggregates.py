@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, replace
 
-from ghcm.aggregates import AGGREGATES, Rule, fraction_problem, mean_of_decimals, result_of
+from ghcm.aggregates import AGGREGATES, PAIR, Rule, fraction_problem, mean_of_decimals, result_of
 from ghcm.codes import Code
 from ghcm.errors import Reported, sound, suggest
-from ghcm.expr import Call, Expr, Get, If, Lambda, Literal, Var, substitute
+from ghcm.expr import Call, Expr, Get, If, Lambda, Literal, MakeStruct, Var, substitute
 from ghcm.functions import comparable
 from ghcm.language import ast
 from ghcm.lowering import foreign_idioms
@@ -45,6 +45,7 @@ _SECOND = {
     "fraction": (Argument("fraction", "float"),),
     "count": (Argument("count", "int"),),
     "scale": (Argument("scale", "int", required=False, positional=False),),
+    "other": (Argument("other", "any"),),
     "order": (
         Argument("count", "int", required=False),
         Argument("order", "lambda1", required=False, positional=False, choices=(_ARRIVAL,)),
@@ -110,6 +111,8 @@ def aggregate_of(name: str, written: ast.Expr, over: Aggregated) -> Aggregate:
     argument = Lambda((parameter,), parameter)
     if value is not None:
         argument = _argument(value, over, "an aggregate's argument")
+        if (second := given.expr("other")) is not None:
+            argument = _paired(said, argument, _argument(second, over, f'"other" of "{said}"'), written, over)
     elif rule.function is AggregateFunction.COUNT:
         argument = Lambda((parameter,), Literal(0, Int()))
     if (condition := given.expr("where")) is not None:
@@ -127,6 +130,28 @@ def _argument(written: ast.Expr, over: Aggregated, what: str) -> Lambda:
     if isinstance(element, Struct):
         columns |= {field.name: Get(parameter, field.name, field.type) for field in element.fields}
     return Lambda((parameter,), whole(written, over.scope.binding(columns), what))
+
+
+def _paired(said: str, one: Lambda, two: Lambda, written: ast.Expr, over: Aggregated) -> Lambda:
+    """Two numbers of a record as one value, null where one is null."""
+    (parameter,), (its,) = one.parameters, two.parameters
+    parts: list[Expr] = []
+    for part in (one.body, substitute(two.body, {its.name: parameter})):
+        wanted = nullable_like(Float(), part.type)
+        number = None if has_null(part.type) else convert(part, wanted)
+        if number is None:
+            message = f'"{said}" does not take "{part.type}"'
+            detail = AGGREGATES[_FUNCTIONS[said]].takes
+            hint = f"{said}(to_float(x), to_float(y)) is of floats." if isinstance(strip(part.type), Decimal) else ""
+            raise over.scope.report(Code.BAD_AGGREGATE, message, written.span, detail=detail, hint=hint)
+        parts.append(number)
+    missing = [Call("is_null", (part,), Bool()) for part in parts if is_nullable(part.type)]
+    if not missing:
+        return Lambda((parameter,), MakeStruct(tuple(parts), PAIR))
+    sure = tuple(Call("known", (part,), Float()) if is_nullable(part.type) else part for part in parts)
+    test = missing[0] if len(missing) == 1 else Call("or", tuple(missing), Bool())
+    type_ = as_nullable(PAIR)
+    return Lambda((parameter,), If(test, Literal(None, type_), MakeStruct(sure, PAIR), type_))
 
 
 def _where(argument: Lambda, condition: Lambda, written: ast.Expr, over: Aggregated) -> Lambda:
@@ -148,6 +173,7 @@ _OF_DECIMALS = {
     AggregateFunction.VAR: "var(to_float(x)) is of floats.",
     AggregateFunction.STD: "std(to_float(x)) is of floats.",
     AggregateFunction.APPROX_DISTINCT: "distinct_count(x) counts any values.",
+    AggregateFunction.MEDIAN: "quantile(x, 0.5) is of any values.",
 }
 
 
@@ -185,14 +211,14 @@ def _rounded_mean(name: str, argument: Lambda, written: ast.Expr, over: Aggregat
 
 def _with_option(found: Aggregate, rule: Rule, given: Given, over: Aggregated, span: Span | None) -> Aggregate:
     match rule.option:
-        case "" | "scale":
+        case "" | "scale" | "other":
             return found
         case "count":
             return replace(found, limit=sound(given.integer("count", least=1)))
         case "fraction":
             fraction = sound(given.number("fraction"))
             if problem := fraction_problem(fraction):
-                message, hint = f'"fraction" of "quantile" {problem}', "The median is quantile(x, 0.5)."
+                message, hint = f'"fraction" of "quantile" {problem}', "For example quantile(x, 0.95)."
                 raise over.scope.report(Code.OUT_OF_RANGE, message, given.span("fraction"), hint=hint)
             return replace(found, fraction=fraction)
         case "order":

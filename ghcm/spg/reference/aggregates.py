@@ -148,6 +148,14 @@ def aggregate(run: Run, what: Aggregate, gathered: Sequence[Given]) -> object:
             return _ascending(known, type_)[max(rank, 1) - 1] if known else None
         case AggregateFunction.TOP_K:
             return _ascending(known, type_)[::-1][: what.limit]
+        case AggregateFunction.MEDIAN:
+            return _median(what.type, _ascending(known, type_)) if known else None
+        case AggregateFunction.MODE:
+            return _mode(_ascending(known, type_), type_) if known else None
+        case AggregateFunction.COVAR:
+            return _covariance(run, cast("list[tuple[float, float]]", known))
+        case AggregateFunction.CORR:
+            return _correlation(run, cast("list[tuple[float, float]]", known))
         case _:
             assert_never(what.function)
 
@@ -174,6 +182,60 @@ def _variance(run: Run, values: list[float]) -> float | None:
     squares = _double(sum((each * each for each in exact), Fraction(0)))
     run.result.magnitude = max(run.result.magnitude, squares, math.sqrt(squares))
     return _double(sum(((each - mean) ** 2 for each in exact), Fraction(0)) / (len(exact) - 1))
+
+
+def _median(result: Type, ascending: list[object]) -> object:
+    """The mean of the two in the middle, which are one value where their number is odd."""
+    two = [ascending[(len(ascending) - 1) // 2], ascending[len(ascending) // 2]]
+    if isinstance(to := strip(result), Decimal):
+        return rounded_half_up(sum(map(Fraction, cast("list[int]", two)), Fraction(0)) / 2, to.scale)
+    special = [each for each in cast("list[float]", two) if not math.isfinite(each)]
+    return sum(special) if special else _double(sum(map(Fraction, cast("list[float]", two)), Fraction(0)) / 2)
+
+
+def _mode(ascending: list[object], type_: Type) -> object:
+    keys = [order_key(each, type_) for each in ascending]
+    return max(ascending, key=lambda each: keys.count(order_key(each, type_)))  # the first, and least, of several
+
+
+def _covariance(run: Run, pairs: list[tuple[float, float]]) -> float | None:
+    """The double nearest to the exact sample covariance; NaN where a value is not finite, null of fewer than two."""
+    if len(pairs) < 2:
+        return None
+    if not all(math.isfinite(each) for pair in pairs for each in pair):
+        return math.nan
+    one, two = ([Fraction(pair[place]) for pair in pairs] for place in (0, 1))
+    sizes = [math.sqrt(_double(sum((each * each for each in several), Fraction(0)))) for several in (one, two)]
+    run.result.magnitude = max(run.result.magnitude, sizes[0] * sizes[1])
+    return _double(_spread(one, two) / (len(pairs) - 1))
+
+
+def _correlation(run: Run, pairs: list[tuple[float, float]]) -> float | None:
+    """The double nearest to the exact correlation, so far as a root is; null where one value is always the same."""
+    if len(pairs) < 2:
+        return None
+    if not all(math.isfinite(each) for pair in pairs for each in pair):
+        return math.nan
+    one, two = ([Fraction(pair[place]) for pair in pairs] for place in (0, 1))
+    spreads = [_spread(several, several) for several in (one, two)]
+    if 0 in spreads:
+        return None
+    for several, spread in zip((one, two), spreads, strict=True):
+        squares = sum((each * each for each in several), Fraction(0))
+        tame = spread > _SMALLEST and squares < 1 / _SMALLEST
+        run.result.magnitude = max(run.result.magnitude, _double(squares / spread) if tame else math.inf)
+    shared = _spread(one, two)
+    return math.copysign(math.sqrt(_double(shared * shared / (spreads[0] * spreads[1]))), shared)
+
+
+_SMALLEST = Fraction(1, 10**280)
+"""Squares that are smaller, or greater than one by it, may be lost between the least and the greatest float."""
+
+
+def _spread(one: list[Fraction], two: list[Fraction]) -> Fraction:
+    """The sum of the products of the differences from the means."""
+    means = [sum(several, Fraction(0)) / len(several) for several in (one, two)]
+    return sum(((a - means[0]) * (b - means[1]) for a, b in zip(one, two, strict=True)), Fraction(0))
 
 
 def _sum(run: Run, type_: Type, values: list[object], result: Type | None = None) -> object:

@@ -60,6 +60,7 @@ VALUES: dict[Type, Sequence[object]] = {
     List(Nullable(Int())): ([], [None], [1, None], [1, 2], None),
     List(String()): ([], [""], ["a", "😀"], ["b"], None),
     List(Float()): ([], [NAN], [-0.0, 1.0], None),
+    tuple_of(Float(), Float()): ((1.0, 2.0), (1.0, 0.1), (-0.0, 2.5), (0.1, 1e16), (3.0, -7.0), (1e-05, 1e+300), (5e-324, -1.5), (NAN, 1.0), (1.0, -INF), None),
     tuple_of(Int(), String()): ((1, "a"), (1, "b"), (0, "z"), None),
     tuple_of(Nullable(Int()), String()): ((None, "a"), (1, "a"), (1, "b"), None),
     tuple_of(Nullable(Float()), String()): ((None, "a"), (NAN, "x"), (-0.0, "x"), None),

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from ghcm.aggregates import result_of
+from ghcm.aggregates import PAIR, result_of
 from ghcm.expr import Expr, Get, Lambda, Literal, MakeStruct, Var
 from ghcm.functions import comparable
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
@@ -150,7 +150,9 @@ def other_aggregates(draw: st.DrawFn, value: Type, name: str, function: Aggregat
     wanted: list[Type] = [WHOLE, F, Nullable(WHOLE), Nullable(F)]
     if function is AggregateFunction.APPROX_DISTINCT:
         wanted = [WHOLE, S, B, Nullable(S), Duration()]
-    elif function not in (AggregateFunction.VAR, AggregateFunction.STD):
+    elif function in (AggregateFunction.COVAR, AggregateFunction.CORR):
+        wanted = [PAIR, Nullable(PAIR)]
+    elif function not in (AggregateFunction.VAR, AggregateFunction.STD, AggregateFunction.MEDIAN):
         wanted = [draw(types(keys=True))]
     argument = draw(functions(draw(st.sampled_from(wanted)), value))
     result = result_of(function, argument.body.type)
