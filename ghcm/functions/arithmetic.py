@@ -126,6 +126,10 @@ NO_INT: tuple[SqlFailure, ...] = (
 _LATER, _EARLIER = "try_add(unix_micros({0}), {1})", "try_subtract(unix_micros({0}), {1})"
 _BY_ZERO = (("{0:given}{1} = 0", Failure.ZERO_DIVISOR, "division by zero"),)
 
+_LOGARITHM = (
+    "{{given:then}}CASE WHEN {{0}} > 0D THEN {}({{0}}) WHEN {{0}} = 0D THEN double('-Infinity') ELSE double('NaN') END"
+)
+"""Of what is not above zero Spark's logarithms are null."""
 _PRICE = ("{ price: decimal(10, 2) }", "{ price: 10 }")
 _LARGEST = ("{ n: int }", "{ n: 9223372036854775807 }")
 _ZERO = ("{ n: int }", "{ n: 0 }")
@@ -293,6 +297,34 @@ TABLE = (
         "sqrt", "(a)", (FLOAT,), FLOAT, "the square root; of a negative number NaN",
         shows={"sqrt(2.25)": "1.5", "sqrt(-1.0) == to_float(\"nan\")": "true"},
         python="row_numbers.sqrt({0})", polars="{0}.sqrt()", spark="sqrt({0})",
+    ),
+    *(
+        Function(
+            name, "(a)", (FLOAT,), FLOAT, f"{says}; engines may differ in its last digits, by 1e-12 of it",
+            inexact=True, shows=shows, python=f"row_numbers.{name}({{0}})", polars=f"{{0}}.{name}()", spark=spark,
+        )
+        for name, says, shows, spark in (
+            ("exp", "e to the power of a", {"exp(0.0)": "1.0", "exp(-1e9)": "0.0"}, "exp({0})"),
+            (
+                "log", "the natural logarithm; of 0 minus infinity, of a negative number NaN",
+                {"log(1)": "0.0", "round(log(100) / log(10))": "2", "log(-1) == to_float(\"nan\")": "true"},
+                _LOGARITHM.format("ln"),
+            ),
+            (
+                "log10", "the logarithm to base 10, of 0 and negative numbers as `log`", {"log10(1000)": "3.0"},
+                _LOGARITHM.format("log10"),
+            ),
+        )
+    ),
+    Function(
+        "pow", "(a, b)", (FLOAT, FLOAT), FLOAT,
+        "a to the power of b as a float, as IEEE says; anything to the power of 0 is 1, and a negative number to the "
+        "power of no whole number NaN; engines may differ in its last digits, by 1e-12 of it",
+        inexact=True,
+        shows={"pow(2, 10)": "1024.0", "pow(2.25, 0.5)": "1.5", "pow(-8, 0.5) == to_float(\"nan\")": "true"},
+        python="row_numbers.power({0}, {1})", polars="{0}.pow({1})",
+        spark="{given:then}CASE WHEN {0} = 1D OR {1} = 0D OR {0} = -1D AND abs({1}) = double('Infinity') THEN 1D "
+        "ELSE power({0}, {1}) END",
     ),
     Function(
         "round_half_up", "(a, scale)", round_half_up,

@@ -132,6 +132,8 @@ class Function:
     """Which arguments must be literals, from 0, where they are given: what engines have to know before they run."""
     bad_constant: ConstantRule | None = None
     """What is wrong with constants of the right types; None where nothing is."""
+    inexact: bool = False
+    """Whether engines may differ in the last digits of its result, by 1e-12 of it."""
     shows: Mapping[str, str | Failure] | tuple[Example, ...] = ()
     """Examples: expressions and their values as JSON, or the reasons for which they fail."""
     python: Text | None = None

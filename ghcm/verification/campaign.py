@@ -117,7 +117,7 @@ def _differs(program: Program, unit: Unit, given: Given, engine: Runner, expecte
     element = reply_element(unit)
     if element is not None:
         rows = (expected.reply or [], left.reply or [])
-        compared = compare_rows(*rows, element, expected.magnitude, ordered=ordered)
+        compared = compare_rows(*rows, element, expected.magnitude, ordered=ordered, inexact=expected.inexact)
         said += [f"reply: {line}" for line in compared]
     mine = sorted(expected.instructions, key=lambda each: each.task)
     calls = compare_calls(program, mine, sorted(left.calls, key=lambda each: each[0]))

@@ -2,7 +2,7 @@
 
 Append and replace sinks, replies and dead letters are multisets; sinks with a key, and tables, are compared by key;
 instructions in order. Floats may differ by 1e-12 of the greatest sum of magnitudes that the reference saw, and NaN
-equals NaN.
+equals NaN; where a function was called whose last digits engines may choose (`inexact`), by 1e-12 of themselves, too.
 """
 
 from __future__ import annotations
@@ -38,22 +38,32 @@ def differences(
     for name in sorted({*expected.sinks, *sinks}):
         element = program.sink(name).element
         rows = (expected.sinks.get(name, []), sinks.get(name, []))
-        compared = compare_rows(*rows, element, expected.magnitude, ordered=ordered)
+        compared = compare_rows(*rows, element, expected.magnitude, ordered=ordered, inexact=expected.inexact)
         found += [f'sink "{name}": {line}' for line in compared]
     return [*found, *(f"dead letters: {line}" for line in compare_dead(expected.dead, dead))]
 
 
 def compare_rows(
-    expected: Sequence[object], found: Sequence[object], type_: Type, magnitude: float = 0.0, *, ordered: bool = False
+    expected: Sequence[object],
+    found: Sequence[object],
+    type_: Type,
+    magnitude: float = 0.0,
+    *,
+    ordered: bool = False,
+    inexact: bool = False,
 ) -> list[str]:
     """What two collections of canonical values differ in, as multisets or in order."""
+
+    def same(one: object, two: object) -> bool:
+        return same_value(one, two, type_, magnitude, inexact)
+
     if ordered and len(expected) == len(found):
         pairs = zip(expected, found, strict=True)
-        return [_differs(one, two, type_) for one, two in pairs if not same_value(one, two, type_, magnitude)]
+        return [_differs(one, two, type_) for one, two in pairs if not same(one, two)]
     alike = Counter(map(repr, expected)) & Counter(map(repr, found))
     missing, surplus = _without(alike, expected), list[object]()
     for row in _without(alike, found):
-        place = next((i for i, each in enumerate(missing) if same_value(each, row, type_, magnitude)), None)
+        place = next((i for i, each in enumerate(missing) if same(each, row)), None)
         if place is None:
             surplus.append(row)
         else:
@@ -133,33 +143,36 @@ def _ordered(data: Json) -> Json:
             return data
 
 
-def same_value(one: object, two: object, type_: Type, magnitude: float = 0.0) -> bool:
+def same_value(one: object, two: object, type_: Type, magnitude: float = 0.0, inexact: bool = False) -> bool:
     """Whether two canonical values of a type are the same but for the last digits of floats."""
     if one is None or two is None:
         return one is two
     match strip(type_):
         case Float():
-            return _same_float(cast("float", one), cast("float", two), magnitude)
+            return _same_float(cast("float", one), cast("float", two), magnitude, inexact)
         case List(item=item):
             parts = (cast("list[object]", one), cast("list[object]", two))
-            same = (same_value(a, b, item, magnitude) for a, b in zip(*parts, strict=False))
+            same = (same_value(a, b, item, magnitude, inexact) for a, b in zip(*parts, strict=False))
             return len(parts[0]) == len(parts[1]) and all(same)
         case Struct(fields=fields):
             pairs = zip(cast("tuple[object, ...]", one), cast("tuple[object, ...]", two), fields, strict=True)
-            return all(same_value(a, b, field.type, magnitude) for a, b, field in pairs)
+            return all(same_value(a, b, field.type, magnitude, inexact) for a, b, field in pairs)
         case Map(value=value):
             mine, other = cast("dict[object, object]", one), cast("dict[object, object]", two)
-            return mine.keys() == other.keys() and all(same_value(mine[k], other[k], value, magnitude) for k in mine)
+            return mine.keys() == other.keys() and all(
+                same_value(mine[k], other[k], value, magnitude, inexact) for k in mine
+            )
         case _:  # scalars are the same where Python says so
             return type(one) is type(two) and one == two
 
 
-def _same_float(one: float, two: float, magnitude: float) -> bool:
+def _same_float(one: float, two: float, magnitude: float, inexact: bool) -> bool:
     if type(one) is not float or type(two) is not float:
         return False
     if math.isnan(one) or math.isnan(two):
         return math.isnan(one) and math.isnan(two)
-    return one == two or abs(one - two) <= TOLERANCE * magnitude
+    of_themselves = max(abs(one), abs(two)) if inexact and math.isfinite(one + two) else 0.0
+    return one == two or abs(one - two) <= TOLERANCE * max(magnitude, of_themselves)
 
 
 def show(value: object, type_: Type) -> str:

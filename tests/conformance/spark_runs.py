@@ -110,7 +110,10 @@ def run_in_reference(
     done = reference.run(program, unit, parameters=parameters, base=folder, **outside)
     dead = sorted((each.task, each.reason.value, each.input) for each in done.dead)
     return Outcome(
-        list(done.reply or []), dead, instructions(program, done), {"sinks": done.sinks, "magnitude": done.magnitude}
+        list(done.reply or []),
+        dead,
+        instructions(program, done),
+        {"sinks": done.sinks, "magnitude": done.magnitude, "inexact": done.inexact},
     )
 
 
@@ -145,7 +148,9 @@ def agree(
     assert there.calls == here.calls
     if element is not None:
         reply = [from_json(each, element) for each in there.reply]
-        differ = compare_rows(here.reply, reply, element, here.result["magnitude"], ordered=ordered)
+        differ = compare_rows(
+            here.reply, reply, element, here.result["magnitude"], ordered=ordered, inexact=here.result["inexact"]
+        )
         assert not differ, "\n".join([f"{len(differ)} rows differ", *differ[:30]])
     return there
 

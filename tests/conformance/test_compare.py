@@ -23,6 +23,8 @@ def test_rows_are_multisets_or_ordered() -> None:
 
 def test_floats_differ_only_by_what_a_sum_may() -> None:
     assert same_value(1.0, 1.0 + 1e-13, Float(), magnitude=1.0)
+    assert same_value(1e200, 1e200 * (1 + 1e-13), Float(), inexact=True)
+    assert not same_value(1e200, math.inf, Float(), inexact=True)
     assert not same_value(1.0, 1.0 + 1e-13, Float())
     assert same_value(0.0, -0.0, Float())
     assert not same_value(math.inf, math.nan, Float(), magnitude=math.inf)

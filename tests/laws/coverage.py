@@ -47,7 +47,7 @@ def _universe() -> dict[str, frozenset[str]]:
     return {
         "operators": frozenset(runs),
         "options": OPTIONS,
-        "functions": frozenset(FUNCTIONS),
+        "functions": frozenset(name for name, row in FUNCTIONS.items() if not row.inexact),
         "forms": frozenset(each.__name__ for each in get_args(expr.Expr)),
         "types": TYPES,
         "places of types": PLACES,

@@ -42,6 +42,8 @@ _FEW: tuple[Type, ...] = (Int(), String(), Timestamp())
 _BY_COUNT: dict[int, tuple[Type, ...]] = {0: _ANY, 1: _ANY, 2: _ANY, 3: _SOME, 4: _FEW}
 _ELSEWHERE = {"known", "coalesce", "is_null", "is_not_null"}
 """Written with the tests around them that their types ask for."""
+_INEXACT = {name for name, function in FUNCTIONS.items() if function.inexact}
+"""What follows from their last digits, such as what a filter keeps, may differ by engine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class Signature:
 @cache
 def signatures() -> dict[str, tuple[Signature, ...]]:
     """All of them by function; none is nullable unless the function minds nulls itself."""
-    found: dict[str, dict[Signature, None]] = {name: {} for name in FUNCTIONS if name not in _ELSEWHERE}
+    found: dict[str, dict[Signature, None]] = {name: {} for name in FUNCTIONS if name not in _ELSEWHERE | _INEXACT}
     for cases in FAMILY_CASES.values():
         for case in cases:
             if case.function in found:

@@ -5,10 +5,12 @@ which of several records of a key is the last. Engines may interleave inputs oth
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import TypeAlias, assert_never, cast
 
+from ghcm.expr import Call
+from ghcm.functions import FUNCTIONS
 from ghcm.reducers import Aggregate
 from ghcm.spg import ops
 from ghcm.spg.graph import Program, Task, entry_of, leading_to, step_unit
@@ -113,7 +115,18 @@ def run(
         outputs = _run_tasks(replace(state, result=Result()), {})
         state.outside = replace(state.outside, floors=watermarks_of_idle(state, outputs))
     _run_tasks(state, {})
+    state.result.inexact = any(_is_inexact(task.op) for task in unit.tasks if not isinstance(task.op, ops.Source))
     return state.result
+
+
+def _is_inexact(part: object) -> bool:
+    """Whether a function is called somewhere in an operation whose last digits engines may choose."""
+    if isinstance(part, tuple):
+        return any(map(_is_inexact, cast("tuple[object, ...]", part)))
+    if not is_dataclass(part):
+        return False
+    called = isinstance(part, Call) and FUNCTIONS[part.function].inexact
+    return called or any(_is_inexact(getattr(part, each.name)) for each in fields(part))
 
 
 def _run_tasks(run: Run, outputs: dict[str, list[Record]]) -> dict[str, list[Record]]:

@@ -70,7 +70,8 @@ class Result:
 
     Rows are canonical values of the sink's element: of an upsert sink (or one with a key) the last of each key.
     `rounds` is how often each iteration ran its step. `magnitude` is the greatest sum of magnitudes behind any float
-    sum or mean; engines may differ by 1e-12 of it.
+    sum or mean; engines may differ by 1e-12 of it. `inexact`: whether the unit calls functions whose results may differ
+    by 1e-12 of themselves.
     """
 
     sinks: dict[str, list[object]] = field(default_factory=dict[str, list[object]])
@@ -80,6 +81,7 @@ class Result:
     reply: list[object] | None = None
     rounds: dict[str, int] = field(default_factory=dict[str, int])
     magnitude: float = 0.0
+    inexact: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,6 +171,40 @@ def sqrt(value: float) -> float:
     return math.sqrt(value) if value >= 0 else nan
 
 
+def exp(value: float) -> float:
+    """The exponential function."""
+    try:
+        return math.exp(value)
+    except OverflowError:
+        return math.inf
+
+
+def log(value: float) -> float:
+    """The natural logarithm."""
+    return math.log(value) if value > 0 else _without_logarithm(value)
+
+
+def log10(value: float) -> float:
+    """The logarithm to base 10."""
+    return math.log10(value) if value > 0 else _without_logarithm(value)
+
+
+def _without_logarithm(value: float) -> float:
+    return -math.inf if value == 0 else nan
+
+
+def power(base: float, exponent: float) -> float:
+    """The power as IEEE says, where Python raises errors too."""
+    try:
+        return math.pow(base, exponent)
+    except OverflowError:
+        return -math.inf if base < 0 and exponent % 2 == 1 else math.inf
+    except ValueError:
+        if base != 0:
+            return nan
+        return math.copysign(math.inf, base) if exponent % 2 == 1 else math.inf
+
+
 def string_to_int(text: str) -> int:
     """The number that the text is."""
     if not _INT.fullmatch(text):

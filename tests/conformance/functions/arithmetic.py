@@ -16,6 +16,17 @@ RECORD = tuple_of(INT, STRING)
 RECORDS: tuple[list[tuple[int, str]] | None, ...] = ([], [(1, "a")], [(2, ""), (1, "b")], None)
 DIVIDED: tuple[float | None, ...] = (*(each * 0.7 for each in range(40)), 255.0, 1.1, 1e300, None)
 
+TAME: tuple[float | None, ...] = (
+    *(each * 0.37 for each in range(-8, 9)),
+    -745.2,
+    709.7,
+    709.8,
+    1e-310,
+    4.0,
+    -3.0,
+    None,
+)
+
 DECIMALS = (Decimal(10, 2), Decimal(38, 12))
 
 
@@ -58,7 +69,8 @@ CASES: tuple[Case, ...] = (
     case("sub", TIMESTAMP, DURATION), case("sub", TIMESTAMP, TIMESTAMP), case("sub", DURATION, DURATION),
     case("mul", DURATION, INT), case("floordiv", DURATION, DURATION), case("div", DURATION, DURATION), case("div", FLOAT, FLOAT),
     *(case("div", FLOAT, FLOAT, constants=(by,), values=(DIVIDED,)) for by in (3.0, 0.1, 1e6, -7.0, 100.0)),
-    *(case(name, FLOAT) for name in ("floor", "ceil", "round", "sqrt")), case("round", FLOAT, values=((0.5, 1.5, -0.5, -2.5, 0.49999999999999994, 4503599627370497.5, None),)),
+    *(case(name, FLOAT) for name in ("floor", "ceil", "round", "sqrt", "exp", "log", "log10")), *(case(name, FLOAT, values=(TAME,)) for name in ("exp", "log", "log10")),
+    case("pow", FLOAT, FLOAT), case("pow", FLOAT, FLOAT, values=(TAME, TAME)), case("round", FLOAT, values=((0.5, 1.5, -0.5, -2.5, 0.49999999999999994, 4503599627370497.5, None),)),
     *(case(name, type_) for name in ("neg", "abs") for type_ in (INT, FLOAT, DURATION, *DECIMALS)),
     *(case(name, one, two, values=(DIGITS[one], DIGITS[two])) for name in ("add", "sub", "mul") for one, two in PAIRS),
     *(

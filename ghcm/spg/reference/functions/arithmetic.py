@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Callable
+from decimal import Context
+from decimal import Decimal as Number
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -83,6 +85,39 @@ def _whole(made: Callable[[float], int]) -> Callable[[Types, Any], int]:
     return meaning
 
 
+_MANY = Context(prec=60, Emin=-999_999_999, Emax=999_999_999, traps=[])
+"""Digits enough for the float that is nearest to what is found."""
+
+
+def _double(exact: Number) -> float:
+    return float(exact)  # what is too large is infinite
+
+
+def _logarithm(of: Callable[[Number], Number], value: float) -> float:
+    if value == 0:
+        return -math.inf
+    return _double(of(Number(value))) if value > 0 else math.nan
+
+
+def _power(base: float, exponent: float) -> float:
+    """As IEEE 754 defines `pow`: a whole exponent decides the sign of a negative base, and an odd one that of zero."""
+    if exponent == 0 or base == 1:
+        return 1.0
+    if math.isnan(base) or math.isnan(exponent):
+        return math.nan
+    if math.isinf(exponent):
+        size = abs(base)
+        return 1.0 if size == 1 else math.inf if (size > 1) == (exponent > 0) else 0.0
+    odd, negative = exponent % 2 == 1, math.copysign(1, base) < 0
+    if base == 0 or math.isinf(base):
+        size = 0.0 if (base == 0) == (exponent > 0) else math.inf
+    elif negative and exponent % 1:
+        return math.nan
+    else:
+        size = _double(_MANY.power(Number(abs(base)), Number(exponent)))
+    return -size if negative and odd else size
+
+
 MEANINGS: dict[str, Meaning] = {
     "add": _exact(lambda a, b: a + b, _arithmetic(lambda a, b: a + b)),
     "sub": _exact(lambda a, b: a - b, _arithmetic(lambda a, b: a - b)),
@@ -97,5 +132,9 @@ MEANINGS: dict[str, Meaning] = {
     "floor": _whole(math.floor),
     "ceil": _whole(math.ceil),
     "round": _whole(round),
+    "exp": lambda _, a: a if math.isnan(a) else _double(_MANY.exp(Number(a))),
+    "log": lambda _, a: _logarithm(_MANY.ln, a),
+    "log10": lambda _, a: _logarithm(_MANY.log10, a),
+    "pow": lambda _, a, b: _power(a, b),
     "sqrt": lambda _, a: math.sqrt(a) if a >= 0 else math.nan,
 }
