@@ -48,7 +48,7 @@ def stop_shared_server() -> None:
     """End the server of this session, if one was asked for."""
     if shared_server.cache_info().currsize:
         server = shared_server()
-        server.process.terminate()
+        server.process.kill()  # asked to end while it writes its file anew, it would stay
         server.process.wait()
         shutil.rmtree(server.folder, ignore_errors=True)
         shared_server.cache_clear()
