@@ -301,18 +301,18 @@ TABLE = (
     *(
         Function(
             name, "(a)", (FLOAT,), FLOAT, f"{says}; engines may differ in its last digits, by 1e-12 of it",
-            inexact=True, shows=shows, python=f"row_numbers.{name}({{0}})", polars=f"{{0}}.{name}()", spark=spark,
+            inexact=True, shows=shows, python=f"row_numbers.{name}({{0}})", polars=polars, spark=spark,
         )
-        for name, says, shows, spark in (
-            ("exp", "e to the power of a", {"exp(0.0)": "1.0", "exp(-1e9)": "0.0"}, "exp({0})"),
+        for name, says, shows, polars, spark in (
+            ("exp", "e to the power of a", {"exp(0.0)": "1.0", "exp(-1e9)": "0.0"}, "{0}.exp()", "exp({0})"),
             (
                 "log", "the natural logarithm; of 0 minus infinity, of a negative number NaN",
                 {"log(1)": "0.0", "round(log(100) / log(10))": "2", "log(-1) == to_float(\"nan\")": "true"},
-                _LOGARITHM.format("ln"),
+                "{0}.log()", _LOGARITHM.format("ln"),
             ),
             (
                 "log10", "the logarithm to base 10, of 0 and negative numbers as `log`", {"log10(1000)": "3.0"},
-                _LOGARITHM.format("log10"),
+                "column_numbers.log10({0})", _LOGARITHM.format("log10"),
             ),
         )
     ),

@@ -1,9 +1,23 @@
 """Arithmetic, comparison and conversion in generated columnar code: values, and masks of the records that fail."""
 
+from typing import cast
+
 import polars as pl
 
 from ghcm.runtime.native.columns import decimal, units
 from ghcm.types import INT_MAX, INT_MIN
+
+
+def log10(of: pl.Expr) -> pl.Expr:
+    """The logarithm to base 10, exact of powers of ten; Polars divides the natural one."""
+    return of.map_batches(_log10, return_dtype=pl.Float64, is_elementwise=True)
+
+
+def _log10(of: pl.Series) -> pl.Series:
+    import numpy as np  # loads when it is needed
+
+    with np.errstate(all="ignore"):
+        return cast("pl.Series", np.log10(of))
 
 
 def add_fails(left: pl.Expr | int, right: pl.Expr | int) -> pl.Expr:
