@@ -35,6 +35,19 @@ def map_get(arguments: tuple[types.Type, ...]) -> Resolution | None:
             return None
 
 
+def _zipped(arguments: tuple[types.Type, ...]) -> Resolution | None:
+    """Two lists give one of pairs."""
+    match arguments:
+        case (types.List(item=one), types.List(item=two)):
+            return Resolution(arguments, types.List(types.tuple_of(one, two)))
+        case _:  # these do not fit
+            return None
+
+
+def _indexed(item: types.Type) -> types.Type:
+    return types.List(types.tuple_of(item, INT))
+
+
 def _of_items(gives: Callable[[types.Type], types.Type | None], *options: types.Type) -> Rule:
     """A list and these options; the type of the items says what it gives, if anything."""
 
@@ -172,6 +185,21 @@ LISTS = (
         "list_distinct", "list.distinct()", _of_items(_ordered), says="each item once, where it stands first",
         shows={"[2, 1, 2].distinct()": "[2, 1]"},
         polars="{0}.list.unique(maintain_order=True)", spark="array_distinct({0})",
+    ),
+    Function(
+        "zip", "(list, other)", _zipped,
+        says="the items of two lists in pairs `(a, b)`, as many as the shorter list has",
+        shows={
+            'zip([1, 2], ["a", "b", "c"]).map(p => p._2)': '["a", "b"]',
+            "zip(range(3), [5, 6]).sum(p => p._1 * p._2)": "6",
+        },
+        python="row_collections.zipped({0}, {1})", polars="per_item.zipped({0}, {1}, {type})",
+    ),
+    Function(
+        "indexed", "(list)", _of_items(_indexed),
+        says="the items in pairs with their positions, `(item, 0)` first; `xs.map((x, i) => ...)` goes through them",
+        shows={'["a", "b"].indexed().map(p => p._2)': "[0, 1]"},
+        python="row_collections.indexed({0})", polars="column_collections.indexed({0}, {type})",
     ),
 )
 

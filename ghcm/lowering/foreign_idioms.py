@@ -72,6 +72,8 @@ FUNCTIONS = {
     **dict.fromkeys(("unbase64", "b64decode"), _meant("from_base64")),
     **dict.fromkeys(("unhex", "fromhex"), _meant("from_hex")),
     "len": _meant("length"),
+    **dict.fromkeys(("enumerate", "zip_with_index", "posexplode"), "xs.map((x, i) => ...) is given positions, too."),
+    **dict.fromkeys(("arrays_zip", "zip_with"), _meant("zip")),
     "size": _meant("length"),
     "strip": _meant("trim"),
     "items": _meant("entries"),

@@ -29,11 +29,14 @@ _LOGIN = 'Login { user: "a", host: "h" }'
 FORMS: tuple[Form, ...] = (
     Form(
         ("map",),
-        "xs.map(x => x * r.n)",
-        "r.xs.map(lambda x: x * r.n)",
-        f"the list of the values; a null list gives null{_ITEMS}",
+        "xs.map(x => x * r.n), xs.map((x, i) => x * i)",
+        "r.xs.map(lambda x: x * r.n), r.xs.map(lambda x, i: x * i)",
+        "the list of the values; a function of two, here and in `filter`, `any` and `all`, is given the position of "
+        f"the item, too, from 0; a null list gives null{_ITEMS}",
         (
             Example("[1, 2].map(x => x * 10)", "[10, 20]"),
+            Example("[5, 6].map((x, i) => x + i)", "[5, 7]"),
+            Example("[5, 6, 7].filter((x, i) => i % 2 == 0)", "[5, 7]"),
             Example("[1, 0].map(x => 1 // x)", fails=Failure.ZERO_DIVISOR),
         ),
     ),

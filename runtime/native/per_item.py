@@ -56,6 +56,22 @@ def bound(
     return pl.map_batches([value, *around], compute, return_dtype=dtype)
 
 
+def zipped(left: pl.Expr, right: pl.Expr, dtype: pl.DataType | type[pl.DataType]) -> pl.Expr:
+    """The items of two lists in pairs, as many as the shorter list has."""
+
+    def compute(given: Sequence[pl.Series]) -> pl.Series:
+        rows = max(map(len, given))
+        whole = [each if len(each) == rows else each.new_from_index(0, rows) for each in given]
+        both = pl.DataFrame([each.alias(name) for each, name in zip(whole, ("_1", "_2"), strict=True)])
+        shorter = pl.min_horizontal(pl.col("_1").list.len(), pl.col("_2").list.len())
+        there = pl.col("_1").is_not_null() & pl.col("_2").is_not_null()
+        cut = both.select(pl.when(there).then(pl.col(name).list.head(shorter)).alias(name) for name in both.columns)
+        made = cut.explode(cut.columns, empty_as_null=False, keep_nulls=False).to_struct(_MADE)
+        return _lists(_ends(cut["_1"]), made, cut["_1"]).cast(dtype)
+
+    return pl.map_batches([left, right], compute, return_dtype=dtype)
+
+
 def any_of(conditions: pl.Expr) -> pl.Expr:
     """Three-valued `or` of a list of conditions."""
     decided = pl.when(conditions.is_null()).then(None).when(conditions.list.any()).then(statement=True)

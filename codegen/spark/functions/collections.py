@@ -110,6 +110,19 @@ def _sort_by(writer: Writer, call: Call) -> Checked:
     return let(writer.emit(call.arguments[0]), made)
 
 
+def zipped(a: Checked, b: Checked) -> Checked:
+    """The items of both lists in pairs, as many as the shorter one has."""
+    one, two, size = variable("one"), variable("two"), f"least(array_size({a}), array_size({b}))"
+    cut = (f"slice({each}, 1, {size})" for each in (a, b))
+    return pure(f"zip_with({', '.join(cut)}, ({one}, {two}) -> named_struct('_1', {one}, '_2', {two}))", a, b)
+
+
+def indexed(a: Checked) -> Checked:
+    """The items with their positions."""
+    each, index = variable("each"), variable("index")
+    return pure(f"transform({a}, ({each}, {index}) -> named_struct('_1', {each}, '_2', bigint({index})))", a)
+
+
 def _ascending(call: Call) -> str:
     return "false" if constant(call.arguments[1]) else "true"
 
@@ -154,6 +167,8 @@ EMITTERS: dict[str, Emit] = {
     "list_mean": _mean,
     "list_sort": _sort,
     "list_sort_by": _sort_by,
+    "zip": plain(zipped),
+    "indexed": plain(indexed),
     "values": plain(values),
     "entries": plain(entries),
     "from_entries": plain(from_entries),

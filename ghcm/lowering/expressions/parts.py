@@ -6,7 +6,7 @@ from typing import assert_never
 
 from ghcm.codes import Code
 from ghcm.errors import every
-from ghcm.expr import Each, Expr, ForEach, Get, Lambda, Literal, MakeStruct
+from ghcm.expr import Each, Expr, ForEach, Get, Lambda, Literal, MakeStruct, Var, substitute
 from ghcm.functions import FUNCTIONS, SUMMARIES, comparable
 from ghcm.language import ast
 from ghcm.lowering.context import Scope
@@ -29,10 +29,32 @@ def for_each(written: ast.Apply, of: ast.Attribute, scope: Scope) -> Expr:
     """The typed call of such a method."""
     kind, (items, type_) = EACH[of.name], _list_of(of, scope)
     if len(written.arguments) != 1 or written.arguments[0].name is not None:
-        message, hint = f'"{of.name}" takes one function', f'It is written "list.{of.name}(x => ...)".'
+        message, hint = (
+            f'"{of.name}" takes one function',
+            f'It is written "list.{of.name}(x => ...)" or "list.{of.name}((x, i) => ...)".',
+        )
         raise scope.report(Code.BAD_LAMBDA, message, written.span, hint=hint)
-    what, test = f'the function of "{of.name}"', kind is not Each.MAP
-    return _typed(kind, items, type_, lambda_of(written.arguments[0].value, (type_.item,), scope, what, test=test))
+    what, test, function = f'the function of "{of.name}"', kind is not Each.MAP, written.arguments[0].value
+    if isinstance(function, ast.Lambda) and len(function.parameters) == 2:
+        made = lambda_of(function, (type_.item, Int()), scope, what, test=test)
+        return _with_index(kind, operation("indexed", (items,), written.span, scope.context, of.name), made)
+    return _typed(kind, items, type_, lambda_of(function, (type_.item,), scope, what, test=test))
+
+
+def _with_index(kind: Each, pairs: Expr, function: Lambda) -> ForEach:
+    """Through items that come with their positions; `filter` gives the items alone."""
+    type_, (item, index) = strip(pairs.type), function.parameters
+    assert isinstance(type_, List)
+    pair = Var(item.name, type_.item)
+    value, place = Get(pair, "_1", item.type), Get(pair, "_2", index.type)
+    body = substitute(function.body, {item.name: value, index.name: place})
+    made = _typed(kind, pairs, type_, Lambda((pair,), body))
+    if kind is not Each.FILTER:
+        return made
+    left = strip(made.type)
+    assert isinstance(left, List)
+    kept = Var(item.name, left.item)
+    return _typed(Each.MAP, made, left, Lambda((kept,), Get(kept, "_1", item.type)))
 
 
 def of_whole(written: ast.Apply, of: ast.Attribute, scope: Scope) -> Expr:

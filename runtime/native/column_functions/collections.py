@@ -81,6 +81,12 @@ _KEY = pl.element().struct.field("key")
 _VALUE = pl.element().struct.field("value")
 
 
+def indexed(items: pl.Expr, dtype: _Type) -> pl.Expr:
+    """The items with their positions."""
+    pair = pl.struct(pl.element().alias("_1"), pl.int_range(pl.len()).alias("_2"))
+    return items.list.eval(pair).cast(dtype)
+
+
 def values(of: pl.Expr, dtype: _Type) -> pl.Expr:
     """The values in the order of their keys."""
     return of.list.eval(_VALUE.sort_by(_KEY)).cast(dtype)

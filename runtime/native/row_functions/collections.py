@@ -33,6 +33,16 @@ def range_of(count: int) -> list[int]:
     return list(range(count))
 
 
+def zipped(items: Iterable[T], others: Iterable[object]) -> list[tuple[T, object]]:
+    """The items of both in pairs, as many as the shorter one has."""
+    return list(zip(items, others, strict=False))
+
+
+def indexed(items: Iterable[T]) -> list[tuple[T, int]]:
+    """The items with their positions."""
+    return [(each, index) for index, each in enumerate(items)]
+
+
 def contains(where: Iterable[object], what: object) -> bool:
     """Whether a list has the item, a map the key, or a text the part; the first of the two that fails is named."""
     return what in where

@@ -86,6 +86,8 @@ CASES: tuple[Case, ...] = (
     *(case("list_sum", type_, values=(LISTS[type_],)) for type_ in (*NUMBERS, List(DURATION), *DECIMALS)),
     *(case("list_mean", type_, values=(values,)) for type_, values in MEANS.items()),
     *(case(name, type_, values=(LISTS[type_],)) for name in ("list_min", "list_max", "list_distinct") for type_ in LISTS),
+    *(case("indexed", type_, values=(LISTS[type_],)) for type_ in LISTS),
+    *(case("zip", one, two, values=(LISTS[one], LISTS[two])) for one, two in zip(LISTS, [*LISTS][5:], strict=False)),
     *(case("list_sort", type_, BOOL, constants=(down,), values=(LISTS[type_],)) for down in (False, True) for type_ in LISTS),
     *(case("list_sort_by", type_, BOOL, constants=(down,), values=(values,)) for down in (False, True) for type_, values in KEYED_ENTRIES.items()),
 )  # fmt: skip

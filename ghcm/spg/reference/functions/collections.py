@@ -106,6 +106,8 @@ MEANINGS: dict[str, Meaning] = {
     "list_sort": _sort,
     "list_sort_by": _sort_by,
     "list_distinct": _distinct,
+    "zip": lambda _, one, two: [(one[place], two[place]) for place in range(min(len(one), len(two)))],
+    "indexed": lambda _, items: [(items[place], place) for place in range(len(items))],
     "map_at": _at,
     "has_key": lambda _, of, key: key in of,
     "keys": lambda _, of: sorted(of),
