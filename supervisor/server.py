@@ -16,8 +16,8 @@ from ipaddress import IPv6Address, IPv6Network
 from typing import Any, ClassVar
 
 import uvicorn
-from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from ghcm.runtime.settings import Http
 from ghcm.supervisor import problems
@@ -166,6 +166,7 @@ class _Connection(HttpToolsProtocol):
     """Bytes of lengths of chunks, of what stands beside these, and of headers behind the last that may still come."""
     _slow: asyncio.TimerHandle | None = None
     _stuck: asyncio.TimerHandle | None = None
+    _answering: RequestResponseCycle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin, or refuse to."""
@@ -182,6 +183,8 @@ class _Connection(HttpToolsProtocol):
         for timer in (self._slow, self._stuck):
             if timer is not None:
                 timer.cancel()
+        self.pipeline.clear()
+        self._give_up()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -227,7 +230,7 @@ class _Connection(HttpToolsProtocol):
             self._slow.cancel()
             self._slow = None
         free = self.room.begin(self) or self.url.partition(b"?")[0] in _ALWAYS_ANSWERED
-        self.app: Any = self.room.app if free else _too_many
+        self.app: Any = partial(self._answer, self.room.app if free else _too_many)
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
@@ -253,6 +256,29 @@ class _Connection(HttpToolsProtocol):
         if self._stuck is not None:
             self._stuck.cancel()
         super().resume_writing()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._answering = cycle
+        super()._start_asgi_task(cycle, app)
+
+    async def _answer(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        """Have a request answered; who has hung up is told no more, and that is no error."""
+
+        async def told(message: Message) -> None:
+            try:
+                await send(message)
+            except RuntimeError:
+                if not self.transport.is_closing():
+                    raise
+                self._give_up()
+
+        await app(scope, receive, told)
+
+    def _give_up(self) -> None:
+        """Tell who answers that nobody listens; uvicorn tells the last request that came, whichever is answered."""
+        if self._answering is not None:
+            self._answering.disconnected = True
+            self._answering.message_event.set()
 
     def _expect_head(self) -> None:
         self._slow = self.loop.call_later(self.room.http.header_time, self._too_slow)

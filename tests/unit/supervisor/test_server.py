@@ -234,7 +234,7 @@ def test_headers_behind_a_body_are_none(tmp_path: Path) -> None:
         assert chunked(shop, b'f\r\n{"item": "tea"}\r\n', late).startswith(b"HTTP/1.1 401 ")
 
 
-def test_who_takes_nothing_of_an_answer_is_not_waited_for(shop: Served) -> None:
+def test_who_takes_nothing_of_an_answer_is_not_waited_for(shop: Served, caplog: pytest.LogCaptureFixture) -> None:
     page = len(shop.get("/openapi.json").body)
     asked = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with socket.socket() as connection:
@@ -245,6 +245,8 @@ def test_who_takes_nothing_of_an_answer_is_not_waited_for(shop: Served) -> None:
         while is_served(connection):
             pass
         assert 0 < len(rest(connection)) < 30_000_000
+    assert shop.get("/health").status == 200
+    assert not [each for each in caplog.records if each.name == "uvicorn.error"]  # strangers would fill the log
 
 
 def test_nothing_is_spoken_that_others_could_read_later(tmp_path: Path, keys: dict[str, str]) -> None:
