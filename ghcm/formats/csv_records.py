@@ -5,14 +5,52 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
+from typing import Self
 
 from ghcm.formats.fields import from_text_field
 from ghcm.formats.records import Cells, Row
 from ghcm.types import Struct
 
+MOST_LINES = 1_000
+"""So many lines a record may span: a quote that nobody closes must not hold up what comes behind it."""
+_UNFIT = "a quote is not closed, or text stands behind one that is"
+
 
 class _MoreNeeded(LookupError):
     """The record goes on behind what there is."""
+
+
+class _Lines:
+    """Lines as texts for the csv module, with those of the record that is being read; these can be put back."""
+
+    def __init__(self, lines: Iterable[bytes], *, last: bool) -> None:
+        self._lines = iter(lines)
+        self._last = last
+        self._again: list[bytes] = []
+        self.taken: list[bytes] = []
+        self.open = False
+        """Whether the lines ended within a record."""
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> str:
+        if len(self.taken) >= MOST_LINES:
+            raise csv.Error(_UNFIT)
+        line = self._again.pop() if self._again else next(self._lines, None)
+        if line is None:
+            self.open = bool(self.taken)
+            if self._last:
+                raise StopIteration
+            raise _MoreNeeded
+        self.taken.append(line)
+        return line.decode("utf-8", "replace")
+
+    def put_back(self) -> None:
+        """Have all lines of the record but the first come again."""
+        self._again += self.taken[:0:-1]
+        del self.taken[1:]
+        self.open = False
 
 
 def csv_records(
@@ -20,18 +58,13 @@ def csv_records(
 ) -> Iterator[tuple[list[str] | csv.Error, bytes, int]]:
     """The cells of each record, or why it has none, its bytes and how many lines they are. `last`: more lines never
     come, so that what is not whole is a record, too; not if `strict`, nor are cells with text behind their quotes.
+
+    A quote that nobody closes costs its line alone: the next record begins with the line behind it. So does one that is
+    closed in another line, with text behind it: a record of several lines is always strict.
     """
     csv.field_size_limit(2**31 - 1)
-    taken: list[bytes] = []
-
-    def texts() -> Iterator[str]:
-        for line in lines:
-            taken.append(line)
-            yield line.decode("utf-8", "replace")
-        if not last:
-            raise _MoreNeeded
-
-    reader = csv.reader(texts(), delimiter=separator, strict=strict)
+    texts = _Lines(lines, last=last)
+    reader = csv.reader(texts, delimiter=separator, strict=strict)
     while True:
         cells: list[str] | csv.Error
         try:
@@ -40,8 +73,21 @@ def csv_records(
             return
         except csv.Error as error:
             cells = error
+        if texts.open or (len(texts.taken) > 1 and not _fits(texts.taken, separator)):
+            cells = csv.Error(_UNFIT)
+            texts.put_back()
+        taken = texts.taken
         yield cells, taken[0] if len(taken) == 1 else b"".join(taken), len(taken)
-        taken.clear()
+        texts.taken = []
+
+
+def _fits(lines: list[bytes], separator: str) -> bool:
+    """Whether lines are one record, strictly."""
+    texts = (each.decode("utf-8", "replace") for each in lines)
+    try:
+        return len(list(csv.reader(texts, delimiter=separator, strict=True))) == 1
+    except csv.Error:
+        return False
 
 
 class CsvRecords:

@@ -33,8 +33,9 @@ SOURCES = (
         gives="raw records, bounded without follow and tail; text gives Stream<Line>",
         meaning=(
             "records of files by path, directory or glob, in the order of their names; text is UTF-8, a "
-            "byte order mark before it is passed over; CSV and TSV are as in RFC 4180, quotes included, "
-            "with a header line; event time restarts in each file (a partition each) or continues (one "
+            "byte order mark before it is passed over; CSV and TSV are as in RFC 4180, quotes included, with a "
+            "header line; a record spans 1,000 lines at most, and a quote that nobody closes costs its line alone; "
+            "event time restarts in each file (a partition each) or continues (one "
             "partition); with follow also of files that appear later, each read once when it is whole; "
             "with tail, which includes follow, of files that grow, such as logs: each line is read when "
             "its newline is there, so that an unfinished last line waits, also over a stop; a file is "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,9 @@ def test_spoilt_lines_of_json(seed: int, element: Struct, spark: SparkSession, t
 def test_spoilt_lines_of_cells(spark: SparkSession, tmp_path: Path) -> None:
     for number in range(times(1)):
         compare(spark, tmp_path, "csv", PLAIN, csv_lines(PLAIN, 1000, number))
+        open_ = [b'"' + line for line in csv_lines(PLAIN, 60, number, spoilt=0.0)]
+        closed = csv_lines(PLAIN, 60, number, spoilt=0.0)
+        compare(spark, tmp_path, "csv", PLAIN, [closed[0], *chain(*zip(open_[1:], closed[1:], strict=True))])
         compare(spark, tmp_path, "zeek", PLAIN, zeek_lines(PLAIN, 1000, number))
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, islice
 from typing import Any, assert_never, cast
 
 from ghcm import types
@@ -128,21 +129,19 @@ _REAL = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?|nan|inf|-inf")
 
 
 def csv_records(data: bytes, file: str, separator: str, element: types.Struct) -> Iterator[tuple[object, ...] | Bad]:
-    """RFC 4180: the first record names the columns; a record may hold line ends in quotes."""
+    """RFC 4180: the first record names the columns; a record may hold line ends in quotes, 1,000 lines at most. Where
+    quotes do not fit the line is no record.
+    """
     raw = re.findall(rb"[^\n]*\n|[^\n]+\Z", data)
     csv.field_size_limit(2**31 - 1)
-    reader = csv.reader((line.decode(errors="replace") for line in raw), delimiter=separator)
     header: list[str] | None = None
-    while (start := reader.line_num) < len(raw):
+    start = end = 0
+    while (start := end) < len(raw):
         failure = ""
-        fields: list[str] = []
-        try:
-            fields = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            failure = str(error)
-        own = b"".join(raw[start : reader.line_num]).removesuffix(b"\n").removesuffix(b"\r")
+        fields, end = _cells_of(raw, start, separator)
+        if end == start:
+            failure, end = "its quotes do not fit", start + 1
+        own = b"".join(raw[start:end]).removesuffix(b"\n").removesuffix(b"\r")
         position = f"{file}:{start + 1}"
         text = own.decode(errors="replace")
         if not failure and not fields:
@@ -156,6 +155,22 @@ def csv_records(data: bytes, file: str, separator: str, element: types.Struct) -
             json_records.check_columns(file, header, element)
         else:
             yield attempt(text, position, partial(_from_cells, header, fields, element))
+
+
+def _cells_of(raw: list[bytes], start: int, separator: str) -> tuple[list[str], int]:
+    """The cells of the record that begins with a line, and the line behind it; that line itself where it is none."""
+
+    def texts(count: int = 1_000) -> Iterator[str]:
+        return (line.decode(errors="replace") for line in islice(raw, start, start + count))
+
+    reader, probe = csv.reader(texts(), delimiter=separator), csv.reader(chain(texts(), "\n"), delimiter=separator)
+    try:
+        cells, _ = next(reader), next(probe)
+        if reader.line_num > 1:  # a record of one line may have text behind its quotes
+            list(csv.reader(texts(reader.line_num), delimiter=separator, strict=True))
+    except csv.Error:
+        return [], start
+    return (cells, start + reader.line_num) if probe.line_num == reader.line_num else ([], start)
 
 
 def _from_cells(header: list[str], cells: list[str], element: types.Struct) -> tuple[object, ...]:

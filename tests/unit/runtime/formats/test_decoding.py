@@ -152,6 +152,26 @@ def test_csv_with_quotes_and_bad_lines() -> None:
     assert [(detail.split(": ")[0], raw) for detail, raw in dead] == [("f:5", "x,3"), ("f:6", '"u",v,w')]
 
 
+def test_a_quote_that_nobody_closes_costs_its_line() -> None:
+    lines = [
+        b"the b,x,a",
+        b'"lost,1,1',
+        b'"two',
+        b'lines",2,2',
+        b'z,"3,3',
+        b'"y"z,4,4',
+        b'"open',
+        b"w,5,5",
+        b'"end,6,6',
+    ]
+    rows, dead = decode(Format("csv"), CSV, [b"\n".join(lines)])
+    assert rows == [(2, "two\nlines", None), (4, "yz", None), (5, "w", None)]
+    assert [raw for _, raw in dead] == ['"lost,1,1', 'z,"3,3', '"open', '"end,6,6']
+    long = b"the b,x,a\n" + b'"' + b"a,1,1\n" * 1_500 + b'b",1,1\n'
+    rows, dead = decode(Format("csv"), CSV, [long])
+    assert len(rows) == 1_500 and [raw for _, raw in dead] == ['"a,1,1']
+
+
 @st.composite
 def cuts(draw: st.DrawFn) -> tuple[Format, Struct, bytes, list[bytes]]:
     name = draw(st.sampled_from(["json", "csv", "text"]))

@@ -89,10 +89,11 @@ def test_every_message_gives_one_thing(
 def test_an_open_quote_takes_nothing_of_the_next_message() -> None:
     for size in (3, 200):
         values: list[bytes | None] = [b"%d,a" % number for number in range(size)]
-        values[1] = b'1,"open'
-        rows, dead = decode(CSV, values, list(range(size)))
-        assert rows == [(number, "open" if number == 1 else "a") for number in range(size)]
-        assert dead == []
+        for value in (b'1,"open', b'1,"open\n7,b', b'1,"open\n7,b"c'):
+            values[1] = value
+            rows, dead = decode(CSV, values, list(range(size)))
+            assert rows == [(number, "a") for number in range(size) if number != 1]
+            assert [text for _, text in dead] == [value.decode()]
 
 
 def test_what_lies_in_files_as_lines_lies_in_messages() -> None:
