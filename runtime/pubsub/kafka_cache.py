@@ -27,7 +27,7 @@ from ghcm.errors import GhcmError
 from ghcm.fence import Fence, hold
 from ghcm.runtime.pubsub.cache import START, Delivery, MessageCache, Positioned
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, decode_feedback, encode
-from ghcm.runtime.pubsub.kafka_connection import Brokers, opened, topic_name
+from ghcm.runtime.pubsub.kafka_connection import Brokers, topic_name
 from ghcm.runtime.pubsub.kafka_group import INSTRUCTIONS, Group, Held
 
 log = logging.getLogger("ghcm.pubsub")
@@ -149,9 +149,8 @@ class KafkaCache:
         """Behind that offset, or what was sent before that moment."""
         self.brokers.make(partition.topic, *_FEEDBACK, seconds=_CONNECT_SECONDS)
         if self._reader is None:
-            options = self.brokers.settings.options(_CONNECT_SECONDS)
-            more = {"auto_offset_reset": "earliest", "enable_auto_commit": False}
-            self._reader = opened(KafkaConsumer, options | more)
+            more: Any = {"auto_offset_reset": "earliest", "enable_auto_commit": False}
+            self._reader = self.brokers.client(KafkaConsumer, _CONNECT_SECONDS, **more)
         self._reader.assign([partition])
         number, is_moment, _ = after.partition("-")
         if is_moment:

@@ -10,10 +10,12 @@ import os
 import re
 import threading
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, Literal, Self, cast
+from weakref import WeakValueDictionary
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
@@ -73,31 +75,34 @@ class Kafka(BaseModel):
         return given | {"bootstrap_timeout_ms": int(seconds * 1000), "reconnect_backoff_max_ms": 1000}
 
 
-class _LastWords(logging.Handler):
+class _Heard(logging.Handler):
+    """What the clients of this process say, each on a thread of its own."""
+
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
-        self._said = deque[str](maxlen=20)
+        self._last_words = WeakValueDictionary[str, deque[str]]()
+
+    def of(self, client: str) -> deque[str]:
+        """The last words of clients of this name, as long as somebody holds them."""
+        return self._last_words.setdefault(f"kafka-io-{client}", deque(maxlen=20))
 
     def emit(self, record: logging.LogRecord) -> None:
-        said = record.getMessage()
-        if not re.search("ootstrap|in the clear", said):  # which only says that it has failed, or what it does
-            self._said.append(said[:300])
-
-    @property
-    def cause(self) -> str:
-        """What tells most of why a connection was lost: attempts that follow say less, and time runs out for all."""
-        said = list(self._said)
-        reasons = (
-            each
-            for tells in (r"\[SSL|uthentic", "^(?!.*timed out)")
-            for each in reversed(said)
-            if re.search(tells, each)
-        )
-        return next(reasons, "".join(said[-1:]))
+        said, kept = record.getMessage(), self._last_words.get(record.threadName or "")
+        if kept is not None and not re.search("ootstrap|in the clear", said):  # it has failed, or what it does
+            kept.append(said[:300])
 
 
-_last_words = _LastWords()
-logging.getLogger("kafka.net").addHandler(_last_words)
+def _cause(last_words: Iterable[str]) -> str:
+    """What tells most of why a connection was lost: attempts that follow say less, and time runs out for all."""
+    said = list(last_words)
+    reasons = (
+        each for tells in (r"\[SSL|uthentic", "^(?!.*timed out)") for each in reversed(said) if re.search(tells, each)
+    )
+    return next(reasons, "".join(said[-1:]))
+
+
+_heard, _numbers = _Heard(), count(1)
+logging.getLogger("kafka.net").addHandler(_heard)
 logging.getLogger("kafka").addHandler(logging.NullHandler())
 logging.getLogger("kafka").propagate = False
 
@@ -112,6 +117,14 @@ class Brokers:
     """Topics that are known to be there."""
     _producer: Any = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _name: str = field(default_factory=lambda: f"ghcm-{os.getpid()}-{next(_numbers)}")
+
+    def __post_init__(self) -> None:
+        self._last_words = _heard.of(self._name)
+
+    def client(self, kind: Any, seconds: float, **more: Any) -> Any:
+        """A client of kafka-python, opened within so many seconds; one that cannot be leaves no thread behind."""
+        return _opened(kind, self.settings.options(seconds) | {"client_id": self._name} | more)
 
     @contextmanager
     def admin(self, seconds: float | None = None) -> Generator[Any]:
@@ -120,8 +133,7 @@ class Brokers:
         """
         from kafka import KafkaAdminClient
 
-        options = self.settings.options(seconds or self.patience)
-        with self.told(), closing(opened(KafkaAdminClient, options)) as admin:
+        with self.told(), closing(self.client(KafkaAdminClient, seconds or self.patience)) as admin:
             yield admin
 
     def send(self, topic: str, how: tuple[int, int], data: bytes, key: str | None = None, why: str = "") -> None:
@@ -129,7 +141,7 @@ class Brokers:
         self.make(topic, *how)
         headers = [("why", why.encode(errors="backslashreplace"))] if why else []
         with self.told(topic):
-            sending = self._opened().send(topic, data, key and key.encode(), headers=headers)
+            sending = self._sender().send(topic, data, key and key.encode(), headers=headers)
             sending.get(timeout=self.patience)
 
     def leave(self, topic: str, *record: Any, **more: Any) -> None:
@@ -173,7 +185,7 @@ class Brokers:
             self.made.discard(topic)
             what, detail, hint = "refused a request", f"{error}"[:300], "see the log of the broker."
             if error.retriable:
-                what, detail = "cannot be reached", _last_words.cause or detail
+                what, detail = "cannot be reached", _cause(self._last_words) or detail
                 hint = "start it (ghcm services up starts one), or correct GHCM_KAFKA and [kafka]."
             if "AuthorizationFailed" in f"{type(error).__name__} {detail}":
                 what, hint = "does not allow that", "give this user the rights that docs/services.md lists."
@@ -191,15 +203,16 @@ class Brokers:
                 self._producer.close(timeout=1)
                 self._producer = None
 
-    def _opened(self) -> Any:
+    def _sender(self) -> Any:
         from kafka import KafkaProducer
 
         with self._lock:
             if self._producer is None:
                 limits = ("delivery_timeout_ms", "request_timeout_ms", "max_block_ms")
-                options = self.settings.options(self.patience) | dict.fromkeys(limits, int(self.patience * 1000))
                 # What comes twice is harmless, and an idempotent producer refuses all that follows some errors.
-                self._producer = opened(KafkaProducer, options | {"acks": "all", "enable_idempotence": False})
+                more: dict[str, Any] = {"acks": "all", "enable_idempotence": False}
+                more |= dict.fromkeys(limits, int(self.patience * 1000))
+                self._producer = self.client(KafkaProducer, self.patience, **more)
             return self._producer
 
 
@@ -208,8 +221,7 @@ def may_pass(error: Exception) -> bool:
     return isinstance(error, GhcmError) and getattr(error.__cause__, "retriable", False)
 
 
-def opened(kind: Any, options: dict[str, Any]) -> Any:
-    """A client of kafka-python; one that cannot be opened leaves no thread behind."""
+def _opened(kind: Any, options: dict[str, Any]) -> Any:
     from kafka.net.compat import KafkaNetClient
 
     begun: list[Any] = []

@@ -28,7 +28,7 @@ from kafka.structs import OffsetAndMetadata, TopicPartition
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub.envelope import Instruction, decode_instruction
-from ghcm.runtime.pubsub.kafka_connection import Brokers, may_pass, opened
+from ghcm.runtime.pubsub.kafka_connection import Brokers, may_pass
 
 log = logging.getLogger("ghcm.pubsub")
 
@@ -161,8 +161,8 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
     def _poll(self, milliseconds: int) -> None:
         if self._consumer is None:
             self._brokers.make(self._topic, *INSTRUCTIONS, seconds=_CONNECT_SECONDS)
-            options = self._brokers.settings.options(_CONNECT_SECONDS) | self._options
-            self._consumer = opened(KafkaConsumer, options | {"partition_assignment_strategy": [_Assignor]})
+            more = self._options | {"partition_assignment_strategy": [_Assignor]}
+            self._consumer = self._brokers.client(KafkaConsumer, _CONNECT_SECONDS, **more)
             self._consumer.subscribe([self._topic], listener=self)
             self._asked = time.monotonic()
         if time.monotonic() > self._commit_at and (ended := self._ended(self._consumer)):

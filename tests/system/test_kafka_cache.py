@@ -8,7 +8,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import psutil
 import pytest
 from kafka import KafkaProducer
 from kafka.admin import ACL, ACLOperation, ACLPermissionType, ResourcePattern, ResourceType
+from kafka.errors import KafkaTimeoutError
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub import services
@@ -148,7 +149,8 @@ def test_a_sender_is_heard_whose_clock_is_ahead_of_the_broker(caches: Caches) ->
 
 
 def test_a_topic_that_was_deleted_is_made_again(caches: Caches) -> None:
-    cache = KafkaCache(Brokers(kafka(), 3.0), caches.topic, "p", "engine")
+    connection = caches.stack.enter_context(closing(Brokers(kafka(), 3.0)))
+    cache = KafkaCache(connection, caches.topic, "p", "engine")
     caches.stack.callback(cache.close)
     cache.send(Instruction("c1", "p", "u"))
     end(take(cache, 1)[0])
@@ -216,7 +218,8 @@ def test_killing_the_broker_loses_nothing(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_broker_that_is_gone_is_reported_once_per_patience(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with broker(tmp_path / "s", monkeypatch) as settings:
-        cache = KafkaCache(Brokers(settings, 3.0), "k", "p", "engine")
+        connection = Brokers(settings, 3.0)
+        cache = KafkaCache(connection, "k", "p", "engine")
         cache.send(Instruction("c1", "p", "u"))
         end(take(cache, 1)[0])
     with pytest.raises(GhcmError, match="cannot be reached") as told:
@@ -226,6 +229,7 @@ def test_a_broker_that_is_gone_is_reported_once_per_patience(tmp_path: Path, mon
     with pytest.raises(GhcmError, match="cannot be reached"):
         cache.send(Instruction("c2", "p", "u"))
     cache.close()
+    connection.close()
 
 
 def test_what_cannot_be_opened_leaves_nothing_behind() -> None:
@@ -243,6 +247,16 @@ def test_what_cannot_be_opened_leaves_nothing_behind() -> None:
                 attempt()
     assert threading.active_count() <= before
     cache.close()
+
+
+def test_what_one_client_says_is_not_taken_for_the_words_of_another() -> None:
+    nowhere, other = Brokers(Kafka(bootstrap="127.0.0.1:1"), 0.2), Brokers(Kafka(bootstrap="127.0.0.1:1"), 0.2)
+    with pytest.raises(GhcmError) as told:
+        nowhere.send("k", (1, 60), b"x")
+    assert "ECONNREFUSED" in told.value.detail
+    with pytest.raises(GhcmError) as told, other.told():
+        raise KafkaTimeoutError("nothing came")
+    assert told.value.detail == "KafkaTimeoutError: nothing came"
 
 
 def test_the_client_logs_nothing_itself() -> None:
@@ -287,7 +301,8 @@ def test_a_user_without_password_or_rights_is_told_what_lacks(tmp_path: Path, mo
         assert take(cache, 1)[0].instruction.id == "c1"
         with Brokers(settings, 10.0).admin() as admin:
             allow(admin, ResourceType.TOPIC, "k", ACLOperation.ALL)
-        Brokers(settings, 10.0).send("k", (1, 60), b"junk")  # what is refused may not be put aside
+        with closing(Brokers(settings, 10.0)) as operator:
+            operator.send("k", (1, 60), b"junk")  # what is refused may not be put aside
         cache.send(Instruction("c2", "p", "u"))
         assert take(cache, 1)[0].instruction.id == "c2"
         cache.close()
