@@ -25,6 +25,11 @@ REST = ".filter(f => f.bytes > 7).map(f => Few { bytes: f.bytes }).reply()"
 
 def plan_of(text: str, spark: SparkSession, folder: Path) -> str:
     """How Spark runs the unit up to its reply."""
+    return str(execution_of(text, spark, folder).executedPlan().toString())
+
+
+def execution_of(text: str, spark: SparkSession, folder: Path) -> Any:
+    """What Spark has of the unit up to its reply."""
     made = program(folder, RECORDS + text)
     module, found = load_job(generate(made, made.unit("u")), folder), list[DataFrame]()
 
@@ -34,7 +39,7 @@ def plan_of(text: str, spark: SparkSession, folder: Path) -> str:
     module.__dict__["reply_with"] = reply_with
     module.run(spark, {}, {"base": str(folder)})
     frame: Any = found[0]
-    return str(frame._jdf.queryExecution().executedPlan().toString())
+    return frame._jdf.queryExecution()
 
 
 def test_filters_and_columns_reach_the_scan_of_parquet(spark: SparkSession, tmp_path: Path) -> None:
@@ -51,6 +56,14 @@ def test_filters_and_columns_reach_the_scan_of_parquet(spark: SparkSession, tmp_
     )
     assert "Python" not in plan and "Arrow" not in plan
     assert len(re.findall("FileScan", plan)) == 1
+
+
+def test_what_is_not_read_of_parquet_does_not_count_when_joins_are_planned(spark: SparkSession, tmp_path: Path) -> None:
+    file, rows = tmp_path / "flows.parquet", 1000
+    pq.write_table(pa.table({"bytes": range(rows), **{f"text_{n}": ["long"] * rows for n in range(20)}}), file)
+    text = 'responsive batch u() {\n  files("flows.parquet", format = parquet).as(Few).reply()\n}\n'
+    size = execution_of(text, spark, tmp_path).optimizedPlan().stats().sizeInBytes()
+    assert size < file.stat().st_size / 10
 
 
 def test_filters_and_columns_reach_the_scan_of_our_tables(spark: SparkSession, tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ class AlikeFiles:
     columns: dict[str, Any]
     """Their types, as Arrow has them."""
     given: StructType
+    others: StructType
+    """The columns that no record has: by what share of a row is read Spark tells how large the rest is."""
     proven: Proven
     names: list[str] = field(default_factory=list[str])
 
@@ -45,7 +47,7 @@ def alike_files(job: Job, names: list[str], struct: Struct) -> tuple[list[AlikeF
             others.append(name)
             continue
         proven = proven_by(metadata)
-        alike = found.setdefault(str(columns), AlikeFiles(columns, given, proven))
+        alike = found.setdefault(str(columns), AlikeFiles(columns, given, _others(columns, metadata), proven))
         alike.names.append(name)
         alike.proven = alike.proven.both(proven)
     return list(found.values()), others
@@ -61,12 +63,19 @@ def _given(columns: dict[str, Any], metadata: Any) -> StructType | None:
     return StructType([StructField(name, type_) for name, type_ in types.items() if type_ is not None])
 
 
+def _others(columns: dict[str, Any], metadata: Any) -> StructType:
+    """The further columns of a file that are of a type of Spark's."""
+    found = ((each.name, spark_type(each.type)) for each in metadata.schema.to_arrow_schema())
+    return StructType([StructField(name, type_) for name, type_ in found if name not in columns and type_ is not None])
+
+
 def rows_of_alike(job: Job, step: Step, files: AlikeFiles) -> DataFrame | None:
     """The records of such files; rows that are none become dead letters. None where only the exact reader can tell."""
     found = rows_as_records(step.input, files.given, files.proven)
     if not found.sure:
         return None
-    rows = job.spark.read.schema(files.given).parquet(*spark_paths(job, files.names))
+    whole = StructType([*files.given, *files.others])
+    rows = job.spark.read.schema(whole).parquet(*spark_paths(job, files.names)).select(*map(quoted, files.columns))
     return (_guarded(job, step, rows, found, files) if found.doubt else rows).selectExpr(*found.columns)
 
 
