@@ -74,6 +74,8 @@ class JobRunner:
         self._waiting = ""
         self._moves = deque[Callable[[], object]]()
         """What has become of the job and is not in the store yet."""
+        self.unnoted = ""
+        """Why the store did not take it."""
         self._up = asyncio.Event()
         self.upgraded: asyncio.Future[Document] | None = None
         self._looks: dict[str, asyncio.Future[Document]] = {}
@@ -290,9 +292,11 @@ class JobRunner:
                 if refused.code != "GHCM-740":
                     raise
                 log.warning('what has become of job "%s" is not noted yet: %s', self.id, refused)
+                self.unnoted = f"what has become of it cannot be noted yet: {refused.message}"
                 asyncio.get_running_loop().call_later(_SAVE_SECONDS, self._save)
                 return
             self._moves.popleft()
+            self.unnoted = ""
             self._around.changed(self)
 
 

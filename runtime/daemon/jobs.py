@@ -274,9 +274,13 @@ class Jobs:
         return found[-1].present if found else None
 
     def document(self, job: Job) -> Document:
-        """A job as JSON, with what only its runner knows: whether all its inputs are read and written."""
-        runner = self.runners.get(job.id)
-        return {**job_document(job), "inputs_done": runner is not None and runner.inputs_done}
+        """A job as JSON, with what only its runner knows: whether all its inputs are read and written, and why the
+        store does not have its state.
+        """
+        document, runner = job_document(job), self.runners.get(job.id)
+        if runner is not None and runner.unnoted:
+            document["reason"] = runner.unnoted
+        return {**document, "inputs_done": runner is not None and runner.inputs_done}
 
     def _running(self, program: str | None = None) -> list[JobRunner]:
         """The jobs that are not over, or those of one program; each is looked up in the store."""

@@ -80,9 +80,10 @@ def test_what_becomes_of_a_job_is_noted_when_the_store_is_free_again(store: Stor
                 stopping = asyncio.create_task(moved.stop(reason="by request"))
                 await asyncio.sleep(0)
                 assert moved.job.state is JobState.SUBMITTED
+                assert "cannot be noted yet" in moved.unnoted and "jobs.sqlite" in moved.unnoted
             await asyncio.wait_for(stopping, 20)
         assert (moved_to := store.jobs.known("work-1")).state is JobState.STOPPED
-        assert moved_to.reason == "by request"
+        assert moved_to.reason == "by request" and not moved.unnoted
 
     asyncio.run(scene())
 
