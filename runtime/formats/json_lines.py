@@ -81,8 +81,8 @@ class JsonLines:
 
     def _alike(self, data: bytes) -> pl.DataFrame | None:
         """The records of a chunk whose lines are all spelt alike, as `JsonColumns.of_cells`."""
-        if self._unlike or b"\\" in data or not is_text(data):
-            self._unlike = max(0, self._unlike - 1)
+        if self._unlike:
+            self._unlike -= 1
             return None
         data = data if data.endswith(b"\n") else data + b"\n"
         parts: list[tuple[list[pl.Series], Marks]] = []
@@ -95,12 +95,12 @@ class JsonLines:
             if cells is None:
                 self._shape = shape = Shape.of(data[start : data.find(b"\n", start)])
                 cells = None if shape is None else shape.cells(piece)
-            start = end
-            part = None if cells is None else self._columns.of_cells(cells)
+            part = None if cells is None or not is_text(piece) else self._columns.of_cells(cells)
             if part is None:
                 self._unlike = _PATIENCE
                 return None
             parts.append(part)
+            start = end
         return self._columns.joined(parts)
 
     def _blocks(self, chunk: Chunk, letters: Letters) -> Batch:

@@ -93,12 +93,10 @@ class Shape:
         return cls(tuple(values), line[begin:], quotes)
 
     def cells(self, data: bytes | memoryview) -> Cells | None:
-        """Where the values of a block of whole lines, which are UTF-8 without escapes, stand; None where a line is not
-        of the shape.
-        """
+        """Where the values of a block of whole lines stand; None where a line is not of the shape."""
         head, tail = self.values[0].before, self.behind + b"\n"
         block = _Block(data, head)
-        lines, quotes = block.quotes() if block.is_within(head, tail) else (0, np.empty(0, np.int64))
+        lines, quotes = block.quotes() if block.is_plain(head, tail) else (0, np.empty(0, np.int64))
         if lines == 0 or len(quotes) != lines * self.quotes:
             return None
         starts, ends = self._spans(quotes.reshape(lines, self.quotes).T.astype(np.int64, order="C"), block.end)
@@ -226,9 +224,10 @@ class _Block:
         self._pairs = _at_each(self._data, "<c16")
         self.end = len(_BEFORE) + len(data)
 
-    def is_within(self, head: bytes, tail: bytes) -> bool:
-        """Whether they begin and end with these."""
-        return self._data.startswith(head, len(_BEFORE)) and self._data.endswith(tail, len(_BEFORE), self.end)
+    def is_plain(self, head: bytes, tail: bytes) -> bool:
+        """Whether they begin and end with these and nothing in them is escaped."""
+        begin, end = len(_BEFORE), self.end
+        return self._data.startswith(head, begin) and self._data.endswith(tail, begin, end) and b"\\" not in self._data
 
     def quotes(self) -> tuple[int, Places]:
         """How many lines there are, if nothing else is below a blank, and where quotes stand."""

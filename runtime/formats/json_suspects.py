@@ -76,7 +76,7 @@ class Lines:
         return Lines.of(b"\n".join([self.line(number) for number in numbers]))
 
 
-def _texts(data: bytes, offsets: Places) -> pl.Series:
+def _texts(data: bytes | memoryview, offsets: Places) -> pl.Series:
     """The texts between these places; nothing is copied. ComputeError where one is not UTF-8."""
     arrow: Any = pa
     buffers = [None, arrow.py_buffer(offsets), arrow.py_buffer(data)]
@@ -108,7 +108,7 @@ class Suspicion:
         return odd if bool(odd.any()) else None
 
 
-def is_text(data: bytes) -> bool:
+def is_text(data: bytes | memoryview) -> bool:
     """Whether the bytes are UTF-8."""
     try:
         _texts(data, np.array([0, len(data)]))
