@@ -6,6 +6,7 @@ a bug of its maker.
 
 import decimal
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeAlias, assert_never, cast
 
@@ -99,6 +100,23 @@ def values(column: pl.Series, type_: types.Type) -> list[object]:
             return [None if each is None else () for each in column.to_list()]
         case _:  # Polars gives canonical values of the rest
             return column.to_list()
+
+
+@dataclass(frozen=True, slots=True)
+class _Exported:
+    """An Arrow array by its C interface."""
+
+    array: Any
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> object:
+        return self.array.__arrow_c_array__(requested_schema)
+
+
+def of_arrow(array: Any, name: str = "") -> pl.Series:
+    """An Arrow array as a column; nothing is copied. Polars by itself loads `pyarrow.compute` for it, which takes as
+    long as an engine to start.
+    """
+    return pl.Series(_Exported(array)).alias(name)
 
 
 def columns_of(rows: Sequence[Row], schema: Sequence[tuple[str, types.Type]]) -> pl.DataFrame:

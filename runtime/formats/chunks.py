@@ -13,6 +13,7 @@ from ghcm.errors import GhcmError
 from ghcm.formats.files import BYTE_ORDER_MARK
 from ghcm.functions import Failure
 from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.data.columns import of_arrow
 
 Letters: TypeAlias = Callable[[Failure, str, str], None]
 """Takes a record that cannot be decoded: reason, detail, raw text."""
@@ -77,7 +78,7 @@ def lines_of(data: bytes) -> Iterator[bytes]:
 def bytes_of(data: bytes | memoryview) -> pl.Series:
     """The bytes as numbers; nothing is copied. Polars compares them, and counts marks, faster than NumPy does."""
     arrow: Any = pa
-    return pl.Series(arrow.Array.from_buffers(arrow.uint8(), len(data), [None, arrow.py_buffer(data)]))
+    return of_arrow(arrow.Array.from_buffers(arrow.uint8(), len(data), [None, arrow.py_buffer(data)]))
 
 
 def count_ends(data: bytes) -> int:

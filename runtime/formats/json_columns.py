@@ -20,7 +20,7 @@ import pyarrow.json as arrow_json
 from ghcm import types
 from ghcm.formats.fields import look_up
 from ghcm.formats.zeek_log import Dialect
-from ghcm.runtime.data.columns import dtype
+from ghcm.runtime.data.columns import dtype, of_arrow
 from ghcm.runtime.formats.cells import UNSURE, Typed, date, micros, moment
 from ghcm.runtime.formats.json_shape import Cells
 from ghcm.runtime.formats.json_suspects import Marks
@@ -270,7 +270,7 @@ class _Block:
         if self._texts is None:
             arrow: Any = pa
             buffers = [None, arrow.array([0, len(self._data)]).buffers()[1], arrow.py_buffer(self._data)]
-            self._texts = pl.Series(arrow.Array.from_buffers(pa.large_binary(), 1, buffers))
+            self._texts = of_arrow(arrow.Array.from_buffers(pa.large_binary(), 1, buffers))
         return bool(self._texts.bin.contains(f'"{key}"'.encode()).item())
 
 

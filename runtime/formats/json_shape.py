@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from ghcm.runtime.data.columns import of_arrow
 from ghcm.runtime.formats.chunks import bytes_of
 from ghcm.runtime.formats.json_suspects import Marks, Places
 
@@ -309,8 +310,9 @@ class _Block:
         np.bitwise_or(first << _HALF, size, out=views[:, 0])
         arrow: Any = pa
         buffers = [None, arrow.py_buffer(views), arrow.py_buffer(self._data)]
+        found = of_arrow(arrow.Array.from_buffers(arrow.string_view(), len(start), buffers))
         # a copy, for the views would keep the whole block
-        return pl.Series(arrow.Array.from_buffers(arrow.string_view(), len(start), buffers).cast(arrow.large_string()))
+        return of_arrow(found.to_arrow(compat_level=pl.CompatLevel.oldest()))
 
 
 def _at_each(data: bytes, type_: str) -> Any:

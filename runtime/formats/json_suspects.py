@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from ghcm.runtime.data.columns import of_arrow
 from ghcm.types import Struct
 from ghcm.values import has_decimal
 
@@ -80,7 +81,7 @@ def _texts(data: bytes | memoryview, offsets: Places) -> pl.Series:
     """The texts between these places; nothing is copied. ComputeError where one is not UTF-8."""
     arrow: Any = pa
     buffers = [None, arrow.py_buffer(offsets), arrow.py_buffer(data)]
-    return pl.Series("text", arrow.Array.from_buffers(pa.large_binary(), len(offsets) - 1, buffers)).cast(pl.String)
+    return of_arrow(arrow.Array.from_buffers(pa.large_binary(), len(offsets) - 1, buffers), "text").cast(pl.String)
 
 
 class Suspicion:

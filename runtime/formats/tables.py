@@ -16,7 +16,7 @@ from ghcm.errors import GhcmError
 from ghcm.formats.records import object_reader, union_check
 from ghcm.formats.tables import table_rows
 from ghcm.runtime.data.batch import Batch
-from ghcm.runtime.data.columns import Row, dtype, values
+from ghcm.runtime.data.columns import Row, dtype, of_arrow, values
 from ghcm.runtime.formats.chunks import BadRecord, Letters
 from ghcm.schemas.arrow import arrow_type
 from ghcm.types import Field, Struct, Type, is_nullable, strip
@@ -63,10 +63,11 @@ def _plain_column(data: Any, field: Field) -> pl.Series | None:
     column: Any = data.column(name)
     if (column.null_count and not is_nullable(field.type)) or not _is_exact(column.type, field.type):
         return None
-    plain = column.cast(arrow_type(field.type, maps=False))
+    wanted = arrow_type(field.type, maps=False)
+    plain = column if column.type in (wanted, pa.large_string()) else column.cast(wanted)
     if lacks(plain, field.type):
         return None
-    values = pl.Series(field.name, plain).cast(dtype(field.type))
+    values = of_arrow(plain, field.name).cast(dtype(field.type))
     return values if _are_all(values, field.type) else None
 
 
@@ -168,11 +169,14 @@ def conform(table: pa.Table, columns: Struct, source: str) -> pl.DataFrame:
 
 def lacks(column: Any, type_: Type) -> bool:
     """Whether a part of the values is null that may not be; maps are lists of their entries."""
+    plain = strip(type_)
+    if not isinstance(plain, types.List | types.Map | types.Struct):  # a type that holds no others
+        return False
     import pyarrow.compute as pc  # large, and few programs need it
 
     compute: Any = pc  # whose stubs know no types here
     parts: list[tuple[Any, Type]]
-    match strip(type_):
+    match plain:
         case types.List(item=item):
             parts = [(compute.list_flatten(column), item)]
         case types.Map(key=key, value=held):
@@ -181,15 +185,15 @@ def lacks(column: Any, type_: Type) -> bool:
         case types.Struct(fields=fields):
             present = column.drop_null()
             parts = [(compute.struct_field(present, index), field.type) for index, field in enumerate(fields)]
-        case _:  # a type that holds no others
-            return False
     return any((part.null_count and not is_nullable(each)) or lacks(part, each) for part, each in parts)
 
 
 def _to_array(series: pl.Series, type_: Type, stored: bool) -> pa.Array[Any]:
     if _has_map(type_):  # Arrow casts maps to lists, but not back
         return pa.array([_plain(value, type_) for value in values(series, type_)], arrow_type(type_, stored=stored))
-    return series.to_arrow().cast(arrow_type(type_, stored=stored))
+    array: Any = series.to_arrow()
+    wanted = arrow_type(type_, stored=stored)
+    return array if array.type == wanted else array.cast(wanted)
 
 
 def _has_map(type_: Type) -> bool:
