@@ -116,7 +116,7 @@ def of_arrow(array: Any, name: str = "") -> pl.Series:
     """An Arrow array as a column; nothing is copied. Polars by itself loads `pyarrow.compute` for it, which takes as
     long as an engine to start.
     """
-    return pl.Series(_Exported(array)).alias(name)
+    return pl.Series(cast("Any", _Exported(array))).alias(name)
 
 
 def columns_of(rows: Sequence[Row], schema: Sequence[tuple[str, types.Type]]) -> pl.DataFrame:

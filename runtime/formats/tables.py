@@ -191,9 +191,10 @@ def lacks(column: Any, type_: Type) -> bool:
 def _to_array(series: pl.Series, type_: Type, stored: bool) -> pa.Array[Any]:
     if _has_map(type_):  # Arrow casts maps to lists, but not back
         return pa.array([_plain(value, type_) for value in values(series, type_)], arrow_type(type_, stored=stored))
-    array: Any = series.to_arrow()
+    array = cast("Any", series).to_arrow()
     wanted = arrow_type(type_, stored=stored)
-    return array if array.type == wanted else array.cast(wanted)
+    found: pa.Array[Any] = array if array.type == wanted else array.cast(wanted)
+    return found
 
 
 def _has_map(type_: Type) -> bool:
