@@ -1,10 +1,11 @@
 """Writers of the files of tables: rows and frames into Parquet, JSON lines and CSV."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, cast
 
 import polars as pl
+import pyarrow as pa
 
 from ghcm.runtime.data.columns import Row, columns_of
 from ghcm.runtime.formats.lines import encoder, header
@@ -12,7 +13,7 @@ from ghcm.runtime.formats.tables import to_arrow
 from ghcm.spg.connectors import Files, Format, Parquet
 from ghcm.types import Struct, Type
 
-_GROUP_ROWS = 64 * 1024
+_GROUP_ROWS, _GROUP_SIZE = 64 * 1024, 32 << 20
 
 
 class FileWriter(Protocol):
@@ -44,31 +45,62 @@ def _types(columns: Struct) -> list[tuple[str, Type]]:
 
 
 class _ParquetWriter:
+    """Puts what comes together to row groups, which take less time and room the larger they are."""
+
     def __init__(self, path: Path, columns: Struct) -> None:
         self._columns = columns
-        schema = to_arrow(columns_of([], _types(columns)), columns, stored=True).schema
+        schema: Any = to_arrow(columns_of([], _types(columns)), columns, stored=True).schema
         import pyarrow.parquet as pq  # large, and few programs need it
 
-        self._file = pq.ParquetWriter(path, schema, compression="zstd")
+        texts = [path for field in schema for path in _texts(field.name, field.type)]
+        self._file = pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=cast("Any", texts))
         self._rows: list[Row] = []
+        self._frames: list[pl.DataFrame] = []
+        self._count = self._size = 0
 
     def write(self, rows: Sequence[Row] | pl.DataFrame) -> None:
         if isinstance(rows, pl.DataFrame):
-            self._flush()
-            self._file.write_table(to_arrow(rows, self._columns, stored=True))
-            return
-        self._rows.extend(rows)
-        if len(self._rows) >= _GROUP_ROWS:
+            self._end_rows()
+            self._keep(rows)
+        else:
+            self._rows.extend(rows)
+        if self._count + len(self._rows) >= _GROUP_ROWS or self._size >= _GROUP_SIZE:
             self._flush()
 
     def close(self) -> None:
         self._flush()
         self._file.close()
 
-    def _flush(self) -> None:
+    def _keep(self, frame: pl.DataFrame) -> None:
+        self._frames.append(frame)
+        self._count += frame.height
+        self._size += int(frame.estimated_size())
+
+    def _end_rows(self) -> None:
         if self._rows:
             rows, self._rows = self._rows, []
-            self._file.write_table(to_arrow(columns_of(rows, _types(self._columns)), self._columns, stored=True))
+            self._keep(columns_of(rows, _types(self._columns)))
+
+    def _flush(self) -> None:
+        self._end_rows()
+        if self._count:
+            frame = pl.concat([each.select(self._columns.names) for each in self._frames])
+            self._file.write_table(to_arrow(frame, self._columns, stored=True))
+        self._frames, self._count, self._size = [], 0, 0
+
+
+def _texts(path: str, type_: Any) -> Iterator[str]:
+    """The columns of texts and bytes of a field, by their paths: others take longer to look up than to write."""
+    if pa.types.is_struct(type_):
+        for part in cast("Any", type_):
+            yield from _texts(f"{path}.{part.name}", part.type)
+    elif pa.types.is_map(type_):
+        yield from _texts(f"{path}.key_value.key", type_.key_type)
+        yield from _texts(f"{path}.key_value.value", type_.item_type)
+    elif pa.types.is_list(type_) or pa.types.is_large_list(type_):
+        yield from _texts(f"{path}.list.element", type_.value_type)
+    elif pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_binary(type_):
+        yield path
 
 
 class _LinesWriter:
