@@ -83,10 +83,10 @@ class _ParquetWriter:
 
     def _flush(self) -> None:
         self._end_rows()
-        if self._count:
-            frame = pl.concat([each.select(self._columns.names) for each in self._frames])
+        frames, self._frames, count, self._count, self._size = self._frames, [], self._count, 0, 0
+        if count:  # what fails is not tried again when the file is closed
+            frame = pl.concat([each.select(self._columns.names) for each in frames])
             self._file.write_table(to_arrow(frame, self._columns, stored=True))
-        self._frames, self._count, self._size = [], 0, 0
 
 
 def _texts(path: str, type_: Any) -> Iterator[str]:
