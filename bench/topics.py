@@ -131,9 +131,12 @@ def _make_topic(topic: str, brokers: Kafka) -> None:
 
 
 def _turn(contestant: str, folder: Path, brokers: Kafka) -> Figures:
+    """The engine's libraries have the threads and the memory that they have in the daemon."""
+    from ghcm.runtime.daemon.processes import SLOT
+
     _make_topic("out", brokers)
     line = [sys.executable, "-m", "bench.topics", contestant, str(folder)]
-    env = os.environ | brokers.variables()
+    env = os.environ | brokers.variables() | (SLOT if contestant in PROGRAMS else {})
     done = subprocess.run(line, env=env, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{contestant}: {done.stderr[-3000:]}")

@@ -27,8 +27,10 @@ _MOST_ALONE = 0.5
 """Of a chunk of which more lines had to be read alone, the next ones are not tried otherwise, ..."""
 _PATIENCE = 16
 """... at most so many of them; so many are not tried as lines that are spelt alike where one was not."""
-_PIECE = 1 << 20
-"""Bytes that are looked at together where lines are spelt alike, few enough to stay near the processor."""
+_PIECE, _NEAR = 1 << 20, 1 << 14
+"""Bytes that are looked at together where lines are spelt alike, few enough to stay near the processor; and those
+before the end of a piece among which a line nearly always ends.
+"""
 
 
 class JsonLines:
@@ -79,33 +81,43 @@ class JsonLines:
                 letters(BadRecord, f"{chunk.file}:{number}: {error}", text)
         return rows
 
-    def _alike(self, data: bytes) -> pl.DataFrame | None:
-        """The records of a chunk whose lines are all spelt alike, as `JsonColumns.of_cells`."""
+    def alike(self, data: memoryview, partition: str, letters: Letters) -> Batch | None:
+        """The records of lines (from 1), each with its end, that are all spelt alike; None where they are not. What
+        fails is told as `decode` tells it.
+        """
+        found = self._alike(data) if self._columns.able else None
+        if found is None or not found[UNSURE].any():
+            return None if found is None else Batch.from_frame(self._schema, found, partition=partition)
+        chunk = Chunk(bytes(data), "", 1, partition, last=True)
+        return self._whole(Lines.of(chunk.data), *_sure(found, 0), chunk, letters)
+
+    def _alike(self, data: memoryview) -> pl.DataFrame | None:
+        """The records of lines, each with its end, that are all spelt alike, as `JsonColumns.of_cells`."""
         if self._unlike:
             self._unlike -= 1
             return None
-        data = data if data.endswith(b"\n") else data + b"\n"
         parts: list[tuple[list[pl.Series], Marks]] = []
         start = 0
         while start < len(data):
-            end = data.rfind(b"\n", start, start + _PIECE) + 1 or data.find(b"\n", start) + 1
-            piece = memoryview(data)[start:end]
+            piece = data[start : _end_of_lines(data, start)]
             shape = self._shape  # which another thread may change
             cells = None if shape is None else shape.cells(piece)
             if cells is None:
-                self._shape = shape = Shape.of(data[start : data.find(b"\n", start)])
+                first, _, _ = bytes(piece).partition(b"\n")
+                self._shape = shape = Shape.of(first)
                 cells = None if shape is None else shape.cells(piece)
             part = None if cells is None or not is_text(piece) else self._columns.of_cells(cells)
+            start += len(piece)
             if part is None:
                 self._unlike = _PATIENCE
                 return None
             parts.append(part)
-            start = end
         return self._columns.joined(parts)
 
     def _blocks(self, chunk: Chunk, letters: Letters) -> Batch:
         """The records by columns, where that can be."""
-        alike = self._alike(chunk.data)
+        data = chunk.data
+        alike = self._alike(memoryview(data if data.endswith(b"\n") else data + b"\n"))
         if alike is not None:
             if not alike[UNSURE].any():
                 return Batch.from_frame(self._schema, alike, partition=chunk.partition)
@@ -180,6 +192,16 @@ class JsonLines:
         frame, unsure = _sure(self._columns.read(lines.between(first, behind), behind - first, sample), first)
         alone += unsure
         return frame
+
+
+def _end_of_lines(data: memoryview, start: int) -> int:
+    """Where the last line ends of a piece that begins here; where all ends, if none does."""
+    stop = min(start + _PIECE, len(data))
+    for size in (_NEAR, _PIECE):
+        near = max(start, stop - size)
+        if end := bytes(data[near:stop]).rfind(b"\n") + 1:
+            return near + end
+    return len(data)
 
 
 def _sure(frame: pl.DataFrame, first: int) -> tuple[pl.DataFrame, list[int]]:

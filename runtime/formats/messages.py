@@ -23,6 +23,7 @@ from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row, series
 from ghcm.runtime.formats.chunks import BadRecord, Chunk, Letters, count_ends
 from ghcm.runtime.formats.decoder import open_decoder
+from ghcm.runtime.formats.json_lines import JsonLines
 from ghcm.runtime.formats.message_parts import part_column
 from ghcm.spg.connectors import Kafka
 from ghcm.types import Struct
@@ -47,7 +48,7 @@ class Block:
     place: str
     partition: str
     parts: Mapping[str, Sequence[Any]] = field(default_factory=dict[str, Sequence[Any]])
-    lines: bytes | None = None
+    lines: memoryview | None = None
 
     def slice(self, start: int, stop: int) -> Block:
         """Those messages of it, without what else there is of them."""
@@ -142,22 +143,39 @@ class Messages:
                 return _batch(self._value, self._avro.columns(values), block.partition)
             except ValueError as error:
                 raise _NotOne(str(error)) from error
-        size, data = len(values), b"\n".join(values) if block.lines is None else block.lines
-        ends = count_ends(data) - (block.lines is not None)
-        if ends >= size and self._name == "json":
-            # Both are blanks between the parts of an object, and neither may stand in a text.
-            data, ends = b"\n".join([value.replace(b"\n", b"\r") for value in values]), size - 1
-        if size > 1 and ends >= size:
-            raise _NotOne
-        failed: list[str] = []
-        chunk = Chunk(data, "", 1, block.partition, last=True)
-        batch, _, _ = self._decoder.decode(chunk, lambda _, detail, __: failed.append(detail))
+        size, failed = len(values), list[str]()
+
+        def note(_: object, detail: str, __: str) -> None:
+            failed.append(detail)
+
+        batch = self._alike(block, note)
+        if batch is None or len(batch) + len(failed) != size:
+            failed.clear()
+            batch, _, _ = self._decoder.decode(self._chunk(block), note)
         if len(batch) + len(failed) != size:
             raise _NotOne
         for detail in failed:
             _, number, why = detail.split(":", 2)
             dead.add(block.offsets[int(number) - 1 if size > 1 else 0], why.strip())
         return batch
+
+    def _alike(self, block: Block, letters: Letters) -> Batch | None:
+        """The records of lines of JSON that are spelt alike, without a copy of them."""
+        if block.lines is None or not isinstance(self._decoder, JsonLines):
+            return None
+        return self._decoder.alike(block.lines, block.partition, letters)
+
+    def _chunk(self, block: Block) -> Chunk:
+        """The messages as lines; _NotOne where they are more."""
+        values, size = cast("Sequence[bytes]", block.values), len(block.values)
+        data = b"\n".join(values) if block.lines is None else bytes(block.lines)
+        ends = count_ends(data) - (block.lines is not None)
+        if ends >= size and self._name == "json":
+            # Both are blanks between the parts of an object, and neither may stand in a text.
+            data, ends = b"\n".join([value.replace(b"\n", b"\r") for value in values]), size - 1
+        if size > 1 and ends >= size:
+            raise _NotOne
+        return Chunk(data, "", 1, block.partition, last=True)
 
     def _texts(self, block: Block, dead: _Dead) -> Batch:
         values, offsets = cast("Sequence[bytes]", block.values), block.offsets

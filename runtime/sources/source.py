@@ -93,10 +93,10 @@ class Mailbox(Generic[T]):
         self._condition = Condition()
         self._closed = False
 
-    def feed(self, name: str, read: Callable[[], None], wake: Callable[[], None]) -> None:
-        """Start the thread that puts things here. `wake` is called when one arrives where none was, so that whoever
-        takes has to go on until there is none. Whatever the thread ends with comes as the last thing: nobody else would
-        hear of it, and the loop would wait for ever.
+    def feed(self, name: str, read: Callable[[], None], wake: Callable[[], None]) -> Thread:
+        """Start the thread that puts things here; and what it is. `wake` is called when one arrives where none was, so
+        that whoever takes has to go on until there is none. Whatever the thread ends with comes as the last thing:
+        nobody else would hear of it, and the loop would wait for ever.
         """
         self._wake = wake
 
@@ -108,7 +108,9 @@ class Mailbox(Generic[T]):
             except BaseException as error:  # a panic of Polars is no Exception
                 self._put(_Failure(RuntimeError(f"{type(error).__name__}: {error}")))
 
-        Thread(target=run, name=name, daemon=True).start()
+        thread = Thread(target=run, name=name, daemon=True)
+        thread.start()
+        return thread
 
     def put(self, thing: T) -> bool:
         """Wait for room and leave a thing; False if the mailbox has been closed."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_AT_ONCE = 16_384
+_AT_ONCE = 32_768
 """Messages that are decoded at once, unless one batch has more."""
 
 

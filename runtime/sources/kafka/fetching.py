@@ -1,6 +1,7 @@
 """Record batches from the brokers that lead partitions, several partitions in each answer, by kafka-python.
 
-A broker is asked for what comes next before what it has sent is handed on, so that it works meanwhile.
+A broker is asked for what comes next before what it has sent is handed on, so that it works meanwhile; and a thread
+takes what it sends, while those that decode have what came before.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from threading import Event
 from typing import Any, TypeAlias, cast
 
 from kafka import errors
@@ -18,13 +20,18 @@ from kafka.structs import TopicPartition
 from ghcm.runtime.pubsub.kafka_connection import Kafka as Settings
 from ghcm.runtime.sources.kafka.progress import Partition
 from ghcm.runtime.sources.kafka.record_batches import RecordBatch, batches_of, committed
+from ghcm.runtime.sources.source import Mailbox
 
 _NEAR = 10_000
 """Messages in front of the newest one where the reading of a topic that does not end ends here."""
-_ANSWER, _ANSWER_OF_ONE, _LARGEST = 16 << 20, 2 << 20, 128 << 20
-"""Bytes that a broker sends at once, those of one partition, and those that are taken: it sends a whole batch however
-large that is.
+_ANSWER, _LARGEST = 16 << 20, 128 << 20
+"""Bytes that a broker sends at once, and those that are taken: it sends a whole batch however large that is."""
+_FIRST_OF_ONE, _GROWS = 256 << 10, 8
+"""Bytes of one partition that it sends first: few, so that messages soon come. Then they are twice as many each time,
+up to so many times the first.
 """
+_AHEAD = 4
+"""Parts of partitions that are fetched before they are asked for."""
 _PATIENCE_S, _WAIT_MS = 10.0, 100
 _COMMITTED = 1
 
@@ -45,6 +52,10 @@ class Fetched:
     batches: Sequence[RecordBatch]
 
 
+class _End:
+    """Nothing more comes."""
+
+
 class Fetching:
     """Fetches what comes next of partitions that begin at `offsets`, up to their `ends`, or near the newest message of
     those that have none. Raises KafkaError of kafka-python where brokers are away, refuse or move.
@@ -54,9 +65,31 @@ class Fetching:
         self._settings = settings
         self._next = dict(offsets)
         self._ends = ends
+        self._most = _FIRST_OF_ONE
 
     def fetched(self, goes_on: Callable[[], bool]) -> Generator[Fetched]:
-        """What comes, of each partition in order, until that is all or nobody wants more."""
+        """What comes, of each partition in order, until that is all or nobody wants more; some of it ahead."""
+        mailbox, came, left = Mailbox[Fetched | _End](_AHEAD), Event(), Event()
+
+        def read() -> None:
+            with closing(self._come(lambda: goes_on() and not left.is_set())) as parts:
+                if all(map(mailbox.put, parts)):
+                    mailbox.put(_End())
+
+        thread = mailbox.feed("ghcm-kafka-fetch", read, came.set)
+        try:
+            while came.wait():
+                came.clear()
+                while (part := mailbox.take()) is not None:
+                    if isinstance(part, _End):
+                        return
+                    yield part
+        finally:
+            left.set()
+            mailbox.close()
+            thread.join()
+
+    def _come(self, goes_on: Callable[[], bool]) -> Generator[Fetched]:
         options = self._settings.options(_PATIENCE_S)
         more = {"receive_message_max_bytes": _LARGEST, "request_timeout_ms": int(_PATIENCE_S * 1000)}
         with closing(cast("Any", KafkaNetClient)(**options, **more)) as client:
@@ -97,7 +130,8 @@ class Fetching:
         for name, number in partitions:
             where = {"partition": number, "fetch_offset": self._next[name, number]}
             free = {"current_leader_epoch": -1, "last_fetched_epoch": -1, "log_start_offset": -1}
-            topics.setdefault(name, []).append(part(**where, **free, partition_max_bytes=_ANSWER_OF_ONE))
+            topics.setdefault(name, []).append(part(**where, **free, partition_max_bytes=self._most))
+        self._most = min(2 * self._most, _GROWS * _FIRST_OF_ONE)
         asked = request(
             max_wait_ms=_WAIT_MS,
             min_bytes=1,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from heapq import heapify, heappop
 from struct import Struct
 from typing import Any, TypeAlias, overload
@@ -19,16 +19,21 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from ghcm.runtime.formats.chunks import bytes_of
+
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 Words: TypeAlias = np.ndarray[Any, np.dtype[np.uint64]]
 Octets: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 Marks: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
+Columns: TypeAlias = tuple[Numbers, ...]
 
 _HEAD, _BEHIND_LENGTH = Struct(">qiiBIhiqqqhii"), 12
 _CODEC, _APPENDED, _TRANSACTIONAL, _CONTROL = 0x07, 0x08, 0x10, 0x20
 _PLAIN, _SNAPPY, _STREAMS = 0, 2, {1: "gzip", 3: "lz4", 4: "zstd"}
 _SNAPPY_BLOCKS, _SNAPPY_HEAD = b"\x82SNAPPY\0", 16
 _FIRST_ROOM, _MOST_ROOM = 1 << 22, 1 << 30
+_AT_ONCE = 1 << 19
+"""Bytes that are cut at once, unless one batch has more: so few are still near the processor when they are."""
 _WORD = 8
 _MARGIN = 2 * _WORD
 _LEAST = 6
@@ -38,7 +43,7 @@ _LONGEST_SIZE = 4
 _NEWLINE = b"\n"[0]
 _HIGH_BITS = np.uint64(0x8080808080808080)
 _ONE = np.uint64(1)
-_MORE = 128
+_MORE, _LOW_BITS = 0x80, 0x7F
 _SQUEEZES = tuple(
     (np.uint64(low), np.uint64(high), np.uint64(shift))
     for low, high, shift in (
@@ -139,14 +144,14 @@ class Records:
         offsets: list[int] = self.offsets.tolist()
         return offsets
 
-    def lines(self) -> bytes | None:
+    def lines(self) -> memoryview | None:
         """The values, each with a line end behind it; None if one of them is null."""
         starts, ends = self.values.starts, self.values.ends
         if bool((ends < starts).any()):
             return None
         self.data[ends] = _NEWLINE  # the number of headers has stood there
         content = _copied(self.data, starts, ends + 1).buffers()[2]
-        return b"" if content is None else content.to_pybytes()
+        return memoryview(b"" if content is None else content).cast("B")
 
     def texts(self, spans: Spans) -> Texts:
         """What stands in these spans."""
@@ -190,7 +195,9 @@ def _copied(data: Octets, starts: Numbers, ends: Numbers) -> Any:
     places = np.append(np.stack((starts, ends), axis=1), len(data))  # of what is asked for and what is not, in turn
     buffers = [None, arrow.py_buffer(places), arrow.py_buffer(data)]
     array = arrow.Array.from_buffers(arrow.large_binary(), len(places) - 1, buffers)
-    return array.take(arrow.array(np.arange(0, len(places) - 1, 2)))
+    # `arrow.array` would look whether this is something of pandas, and so import it
+    asked = [None, arrow.py_buffer(np.arange(0, len(places) - 1, 2))]
+    return array.take(arrow.Array.from_buffers(arrow.int64(), len(starts), asked))
 
 
 class Cutter:
@@ -201,33 +208,43 @@ class Cutter:
 
     def cut(self, batches: Sequence[RecordBatch]) -> Records:
         """The records of these batches, of which there is at least one. Raises `Unread`."""
-        counts = np.array([batch.count for batch in batches])
-        size, first = 0, list[int]()
+        found, group = list[Columns](), list[tuple[RecordBatch, int]]()
+        begin = size = 0
         for batch in batches:
-            first.append(size)
+            group.append((batch, size))
             size = self._unpack(batch, size)
-        self._room[size : size + _MARGIN] = 0
-        data = self._room[: size + _MARGIN]
-        words: Words = np.ndarray((size + _WORD,), np.dtype("<u8"), self._room.data, strides=(1,))
+            if size - begin >= _AT_ONCE or batch is batches[-1]:
+                found.append(self._columns(group, begin, size))
+                begin, group = size, []
+        offsets, times, *places = found[0] if len(found) == 1 else map(np.concatenate, zip(*found, strict=True))
+        return Records(self._room[: size + _MARGIN], offsets, times, Spans(*places[:2]), Spans(*places[2:]))
+
+    def _columns(self, group: Sequence[tuple[RecordBatch, int]], begin: int, end: int) -> Columns:
+        """Offsets, times, and the places of keys and values of what batches that begin at these places hold, the first
+        at `begin`.
+        """
+        self._room[end : end + _MARGIN] = 0
+        size, data = end - begin, self._room[begin : end + _MARGIN]
+        words: Words = np.ndarray((size + _WORD,), np.dtype("<u8"), data.data, strides=(1,))
+        counts = np.array([batch.count for batch, _ in group])
         begins, starts, ends = _records(data, words, size, int(counts.sum()))
-        if bool((begins[np.cumsum(counts) - counts] != first).any()):
+        if begins[np.cumsum(counts) - counts].tolist() != [at - begin for _, at in group]:
             raise Unread("records of one batch that begin in another")
         at = starts + 1  # behind the attributes
-        since, at = _number(words, at)
-        delta, at = _number(words, at)
-        size_of_key, key = _number(words, at)
-        size_of_value, value = _number(words, np.minimum(key + np.maximum(size_of_key, 0), size))
-        keys, values = Spans(key, key + size_of_key), Spans(value, value + size_of_value)
-        if bool(((size_of_key < -1) | (size_of_value < -1) | (values.ends >= ends)).any()):
+        since, at = _number(data, words, at)
+        delta, at = _number(data, words, at)
+        size_of_key, key = _number(data, words, at)
+        size_of_value, value = _number(data, words, np.minimum(key + np.maximum(size_of_key, 0), size))
+        behind = value + size_of_value
+        if bool(((size_of_key < -1) | (size_of_value < -1) | (behind >= ends)).any()):
             raise Unread("records that are shorter than what stands in them")
-        offsets = np.repeat([batch.offset for batch in batches], counts) + delta
-        times = np.repeat([batch.first_ms for batch in batches], counts) + since
-        appended = np.array([bool(batch.attributes & _APPENDED) for batch in batches])
+        offsets = np.repeat([batch.offset for batch, _ in group], counts) + delta
+        times = np.repeat([batch.first_ms for batch, _ in group], counts) + since
+        appended = np.array([bool(batch.attributes & _APPENDED) for batch, _ in group])
         if appended.any():
-            times = np.where(
-                np.repeat(appended, counts), np.repeat([batch.last_ms for batch in batches], counts), times
-            )
-        return Records(data, offsets, times, keys, values)
+            last = np.repeat([batch.last_ms for batch, _ in group], counts)
+            times = np.where(np.repeat(appended, counts), last, times)
+        return offsets, times, key + begin, key + size_of_key + begin, value + begin, behind + begin
 
     def _unpack(self, batch: RecordBatch, at: int) -> int:
         """Lay what stands in the batch at this place; the place behind it."""
@@ -288,6 +305,8 @@ def _records(data: Octets, words: Words, size: int, count: int) -> tuple[Numbers
     sizes lead from the first.
     """
     begins, starts, ends = _candidates(data, words, size)
+    if len(begins) == count and _is_chain(begins, ends, size):  # as nearly always
+        return begins, starts, ends
     following = np.searchsorted(begins, ends)
     known: Marks = begins[np.minimum(following, len(begins) - 1)] == ends if len(begins) else np.zeros(0, bool)
     reached: Marks = np.zeros(len(begins), bool)
@@ -303,20 +322,35 @@ def _records(data: Octets, words: Words, size: int, count: int) -> tuple[Numbers
 
 def _candidates(data: Octets, words: Words, size: int) -> tuple[Numbers, Numbers, Numbers]:
     """Where records may begin, where their attributes then stand, and where they would end, in order."""
-    at: Numbers = np.flatnonzero(data[:size] == 0)
-    at = at[data[at - 1] < _MORE]  # what is in front of the first one is behind the last one: a zero
+    at = _zeros(data[:size])
+    at = at.compress(data[at - 1] < _MORE)  # what is in front of the first one is behind the last one: a zero
     found: list[tuple[Numbers, Numbers, Numbers]] = []
     for width in range(1, _LONGEST_SIZE + 1):
-        at = at[at >= width]
-        begins = at - width
-        length, _ = _number(words, begins)
-        ends = at + length
+        at = at.compress(at >= width)
+        starts = at.compress(data[at - width] & 1 == 0)  # the others would be sizes below zero
+        begins = starts - width
+        length, _ = _number(data, words, begins)
+        ends = starts + length
         fits: Marks = (length >= _LEAST) & (ends <= size)
-        found.append((begins[fits], at[fits], ends[fits]))
-        at = at[data[begins - 1] >= _MORE]
+        found.append((begins.compress(fits), starts.compress(fits), ends.compress(fits)))
+        at = at.compress(data[at - width - 1] >= _MORE)
+        if not len(at):
+            break
     begins, starts, ends = (np.concatenate(column) for column in zip(*found, strict=True))
     order = np.argsort(begins, kind="stable")
     return begins[order], starts[order], ends[order]
+
+
+def _zeros(data: Octets) -> Numbers:
+    """Where zeros stand. Polars finds them in half of the time that NumPy takes."""
+    places = _count(1 << len(data).bit_length()).head(len(data)).filter(bytes_of(data.data) == 0)
+    found: Numbers = places.to_numpy().astype(np.int64)
+    return found
+
+
+@cache
+def _count(size: int) -> pl.Series:
+    return pl.int_range(size, dtype=pl.UInt32, eager=True)
 
 
 def _is_chain(begins: Numbers, ends: Numbers, size: int) -> bool:
@@ -335,11 +369,17 @@ def _chain(following: Numbers, count: int) -> Numbers:
     return there
 
 
-def _number(words: Words, at: Numbers) -> tuple[Numbers, Numbers]:
+def _number(data: Octets, words: Words, at: Numbers) -> tuple[Numbers, Numbers]:
     """The numbers that stand at these places, seven bits a byte and its sign last, and the places behind them. Raises
     `Unread` where one has more than eight bytes.
     """
-    word = words[np.minimum(at, len(words) - 1)]
+    near = np.minimum(at, len(words) - 1)
+    first, second = data[near], data[near + 1]
+    more = first >> 7
+    if not (more & (second >> 7)).any():  # none has more than two bytes, which is so for most of a batch
+        short = (first & _LOW_BITS).astype(np.int64) | ((second.astype(np.int64) << 7) * more)
+        return (short >> 1) ^ -(short & 1), at + (more + 1)
+    word = words[near]
     stops = ~word & _HIGH_BITS
     last = stops & (~stops + _ONE)
     if not last.all():

@@ -259,10 +259,10 @@ def test_lines_that_are_spelt_alike_are_read_by_where_values_stand() -> None:
     assert shape is not None
     assert shape.cells(data + b"\n") is not None
     assert shape.cells(data + b"\n" + lines[0].replace(b'": ', b'":') + b"\n") is None
-    by_values = JsonLines(ALIKE)._alike(data)  # pyright: ignore[reportPrivateUsage]
+    by_values = JsonLines(ALIKE)._alike(memoryview(data + b"\n"))  # pyright: ignore[reportPrivateUsage]
     assert by_values is not None
     assert by_values.height == 150
-    one = JsonLines(ALIKE)._alike(_alike(3, (0, b"-3")))  # pyright: ignore[reportPrivateUsage]
+    one = JsonLines(ALIKE)._alike(memoryview(_alike(3, (0, b"-3")) + b"\n"))  # pyright: ignore[reportPrivateUsage]
     assert one is not None
     assert not one[UNSURE].any()
     rows, dead = decode(JSON, ALIKE, [data])
