@@ -122,7 +122,7 @@ def test_messages_are_read_as_the_native_engine_does(spark: SparkSession, tmp_pa
     assert sorted(map(without_library, found)) == sorted(map(without_library, letters))
     assert Counter(task for task, _, _ in letters) == {
         "json": 8,
-        "csv": 8,
+        "csv": 9,
         "text": 2,
         "carts": 8,
         "cells": 4,
