@@ -1,9 +1,9 @@
 """What has been in topics for long, read by whole batches as the brokers keep them.
 
 Kafka's own client makes an object of each message, which takes as long as its value takes to be decoded. Where much is
-left to read, brokers are asked for batches, which the threads that decode files unpack, cut and decode. Whatever is
-not plain there ends it: a broker that refuses or is away, a topic that does not hold what comes next, a batch in
-another form. The client goes on where it ended, and knows what to say and do.
+left to read, brokers are asked for batches, which a thread beside unpacks, cuts and decodes. Whatever is not plain
+there ends it: a broker that refuses or is away, a topic that does not hold what comes next, a batch in another form.
+The client goes on where it ended, and knows what to say and do.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Backlog:
 
         from ghcm.runtime.sources.kafka.fetching import Fetching
 
-        ahead = InOrder[Read | None]()
+        ahead = InOrder[Read | None](threads=1)
         try:
             fetching = Fetching(self.settings, offsets, ends)
             with closing(fetching.fetched(lambda: not self.closed.is_set() and monotonic() < until)) as parts:
@@ -95,7 +95,7 @@ class Backlog:
         yield partial(self._decoded, fetched, group, fetched.behind, end)
 
     def _decoded(self, fetched: Fetched, batches: list[RecordBatch], behind: int, end: int | None) -> Read | None:
-        """In one of the threads: the messages of these batches up to the end."""
+        """In the thread: the messages of these batches up to the end."""
         behind = behind if end is None else min(behind, end)
         if not batches:
             return Read(fetched.partition, behind)

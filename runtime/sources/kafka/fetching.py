@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, cast
 
 from kafka import errors
 from kafka.net.compat import KafkaNetClient
+from kafka.net.transport import KafkaTCPTransport
 from kafka.protocol.consumer import FetchRequest
 from kafka.structs import TopicPartition
 
@@ -32,6 +33,8 @@ up to so many times the first.
 """
 _AHEAD = 4
 """Parts of partitions that are fetched before they are asked for."""
+_TAKEN = 256 << 10
+"""Bytes that are taken of a connection at once."""
 _PATIENCE_S, _WAIT_MS = 10.0, 100
 _COMMITTED = 1
 
@@ -121,6 +124,7 @@ class Fetching:
                 leaders.setdefault(node, []).append(partition)
         for node in leaders:
             client.await_ready(node, timeout_ms=int(_PATIENCE_S * 1000))
+            _take_much(client, node)
         return leaders
 
     def _ask(self, client: _Client, node: int, partitions: Collection[Partition]) -> _Asked:
@@ -167,6 +171,28 @@ class Fetching:
                     left.append(partition)
         came = {each.partition for each in found}
         return found, sorted(left, key=came.__contains__) if found else []
+
+
+def _take_much(client: _Client, node: int) -> None:
+    """Have the connection take at once what has come, where it is a plain one: kafka-python takes 4 KB at a time, and
+    each time has to wait for the interpreter, which others use.
+    """
+    connections = getattr(getattr(client, "_manager", None), "_conns", {})
+    transport: Any = getattr(connections.get(node), "transport", None)
+    if cast("Any", type)(transport) is not KafkaTCPTransport:
+        return
+    socket, lost = transport._sock, cast("Any", errors).KafkaConnectionError
+
+    def taken() -> tuple[bytes, Exception | None]:
+        try:
+            data = socket.recv(_TAKEN)
+        except (BlockingIOError, InterruptedError):
+            return b"", None
+        except OSError as error:
+            return b"", lost(error)
+        return data, None if data else lost("socket disconnected")
+
+    transport._sock_recv = taken
 
 
 def _fetched(partition: Partition, begin: int, part: Any) -> Fetched:
