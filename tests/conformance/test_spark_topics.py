@@ -22,6 +22,9 @@ from ghcm.codegen.spark.library.servers.topic_sinks import write_kafka
 from ghcm.codegen.spark.library.servers.topics import Topics, know_package, read_kafka
 from ghcm.codegen.spark.library.types import INT, record
 from ghcm.errors import GhcmError
+from ghcm.formats.messages import Message
+from ghcm.language.parser import parse
+from ghcm.lowering import lower
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.jobs.store import open_store
 from ghcm.runtime.pubsub.cache import Delivery, MessageCache
@@ -34,6 +37,7 @@ from ghcm.runtime.sources.kafka import KafkaSource
 from ghcm.runtime.spark import programs as bundled
 from ghcm.runtime.spark.execution import Execution, Services
 from ghcm.runtime.spark.session import Session
+from ghcm.source import Source as Text
 from ghcm.spg import reference
 from ghcm.spg.connectors import Connector, Format, Kafka, Memory
 from ghcm.spg.graph import Program
@@ -330,3 +334,52 @@ def test_passwords_and_certificates_are_taken_and_not_shown(
                 read_kafka(job, STEP, Topics("k"))
             assert said in caught.value.parts["message"]
             assert "bad-one" not in str(caught.value)
+
+
+ENVELOPES = """\
+program rows
+
+record Row {{ id: int, name: string?, op: string from "__op", at: int from "__ts_ms" }}
+
+sink changes = parquet("changes", mode = append)
+sink people  = parquet("people", mode = replace)
+
+batch u {{
+  rows = {source}.as(Row)
+  rows.to(changes)
+  rows.latest(key = r => r.id, deleted = r => r.op == "d", order = r => r.at).map(p => p.value.name).to(people)
+}}
+"""
+ROWS: list[bytes | None] = [
+    b'{"op":"c","ts_ms":5,"before":null,"after":{"id":1,"name":"ann"}}',
+    b'{"op":"u","ts_ms":9,"before":{"id":1,"name":"ann"},"after":{"id":1,"name":null}}',
+    b'{"op":"c","ts_ms":6,"before":null,"after":{"id":2,"name":"bob"}}',
+    b'{"op":"d","ts_ms":8,"before":{"id":2,"name":"bob"},"after":null}',
+    b'{"op":"r","ts_ms":7,"after":{"id":3,"name":"cy"}}',
+    b'{"op":"u","ts_ms":6,"before":{"id":3,"name":"c"},"after":{"id":3,"name":"late"}}',
+    b'{"op":"t","ts_ms":9}',
+    b'{"op":"d","ts_ms":9,"before":null}',
+    b'{"op":"c","ts_ms":"soon","after":{"id":4,"name":"dan"}}',
+    b'{"op":"c","ts_ms":4,"after":{"id":"4"}}',
+    b"[]",
+]
+
+
+def envelopes(source: str) -> Program:
+    """The program over that source."""
+    return lower(parse(Text("rows.istream", ENVELOPES.format(source=source))))
+
+
+def test_envelopes_of_debezium(spark: SparkSession, tmp_path: Path) -> None:
+    """Of files and of a topic, of which messages without a value follow deletions."""
+    (tmp_path / "rows.jsonl").write_bytes(b"\n".join(filter(None, ROWS)) + b"\n")
+    of_files = envelopes('files("rows.jsonl", format = debezium)')
+    expected = reference.run(of_files, "u", base=tmp_path)
+    assert len(expected.dead) == 4 and sorted(map(repr, expected.sinks["people"])) == ["'cy'", "None"]
+    assert differ(spark, of_files, expected, tmp_path) == []
+    topic = new_topic([*ROWS, None])
+    of_topic = envelopes(f'kafka("{topic}", format = debezium, until = latest)')
+    messages = tuple(Message(value) for value in [*ROWS, None])
+    again = reference.run(of_topic, "u", inputs={"rows/kafka": {f"{topic}/0": messages}})
+    assert again.sinks == expected.sinks and len(again.dead) == 4
+    assert differ(spark, of_topic, again, tmp_path / "topic") == []

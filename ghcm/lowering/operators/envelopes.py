@@ -7,7 +7,9 @@ envelopes.
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
 from ghcm.codes import Code
 from ghcm.expr import Expr, Get, If, Lambda, Let, Literal, MakeStruct, Var, fresh
@@ -16,7 +18,26 @@ from ghcm.lowering.expressions.functions import call_of
 from ghcm.lowering.narrowing import to_known
 from ghcm.spg.connectors import Kafka
 from ghcm.spg.ops import Filter, Map, Source
-from ghcm.types import Collection, Field, Int, Nullable, Shape, String, Struct
+from ghcm.types import (
+    Bool,
+    Collection,
+    Date,
+    Decimal,
+    Duration,
+    Enumeration,
+    Field,
+    Float,
+    Int,
+    Int32,
+    List,
+    Nullable,
+    Shape,
+    String,
+    Struct,
+    Timestamp,
+    Type,
+    is_nullable,
+)
 
 _FACT = "__"
 _DELETED, _TOMBSTONE = "d", "tombstone"
@@ -49,7 +70,7 @@ def unwrapped(step: Step, source: RawSource, element: Struct) -> Draft:
         )
     )
     if isinstance(connector, Kafka):
-        gone: object = {"op": _TOMBSTONE}
+        gone: object = _without_value(facts)
         for part in reversed(source.envelope.split(".") if source.envelope else []):
             gone = {part: gone}
         connector = replace(connector, absent=json.dumps(gone, separators=(",", ":")))
@@ -64,6 +85,38 @@ def unwrapped(step: Step, source: RawSource, element: Struct) -> Draft:
     )
     filtered.word = made.word = source.word
     return made
+
+
+def _without_value(facts: Sequence[Field]) -> dict[str, object]:
+    """The envelope of a message without a value, which is passed over whatever facts the record asks for."""
+    gone: dict[str, object] = {"op": _TOMBSTONE}
+    for fact in facts:
+        *around, name = (fact.path or "")[len(_FACT) :].split(".")
+        held = gone
+        for part in around:
+            held = cast("dict[str, object]", held.setdefault(part, {}))
+        if not is_nullable(fact.type) and name not in held:
+            held[name] = _anything(fact.type)
+    return gone
+
+
+def _anything(type_: Type) -> object:
+    """Some value of a type as JSON; null of those that have none in common."""
+    match type_:
+        case String():
+            return ""
+        case Bool():
+            return False
+        case Int() | Int32() | Float() | Timestamp() | Duration() | Decimal():
+            return 0
+        case Date():
+            return "1970-01-01"
+        case Enumeration(values=values):
+            return values[0]
+        case List():
+            return []
+        case _:  # such facts are asked for where they may be null
+            return None
 
 
 def _about_a_row(record: Var, op: str, after: str, before: str) -> Expr:
