@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
 
-from ghcm.types import Type
+from ghcm.types import Struct, Type, strip
 
 Value: TypeAlias = object
 """A canonical value, see `ghcm.types`."""
@@ -95,6 +95,7 @@ class Each(Enum):
     FILTER = "filter"
     ANY = "any"
     ALL = "all"
+    FOLD = "fold"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,9 @@ class ForEach:
 
     It is evaluated for every item, in order: a record fails where it fails for any of them. `MAP` gives the list of the
     values, `FILTER` the items for which it is true, `ANY` and `ALL` are `or` and `and` of the values, null as there.
+
+    `FOLD` goes from value to value: `list` is a pair of the first one and the list, `item` a pair of the one so far and
+    an item, of which `body` makes the next; the last one is given. It fails where a step fails.
     """
 
     kind: Each
@@ -139,6 +143,18 @@ class Lambda:
 
     parameters: tuple[Var, ...]
     body: Expr
+
+
+def folded_from(fold: ForEach) -> tuple[Expr, Expr]:
+    """The first value of a fold, and its list."""
+    of = fold.list
+    if isinstance(of, MakeStruct):
+        first, several = of.values
+        return first, several
+    pair = strip(of.type)
+    assert isinstance(pair, Struct)
+    first, several = (Get(of, field.name, field.type) for field in pair.fields)
+    return first, several
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:

@@ -16,6 +16,7 @@ from ghcm.codegen.spark.sql import (
     ddl,
     each_item,
     first,
+    folded,
     if_else,
     let,
     literal,
@@ -29,7 +30,24 @@ from ghcm.codegen.spark.sql import (
 )
 from ghcm.codegen.spark.text import also, quote, selected, sql_text
 from ghcm.errors import GhcmError
-from ghcm.expr import Call, Expr, ForEach, Get, If, Lambda, Let, Literal, MakeList, MakeStruct, Param, Try, Var, walk
+from ghcm.expr import (
+    Call,
+    Each,
+    Expr,
+    ForEach,
+    Get,
+    If,
+    Lambda,
+    Let,
+    Literal,
+    MakeList,
+    MakeStruct,
+    Param,
+    Try,
+    Var,
+    folded_from,
+    walk,
+)
 from ghcm.failing import call_can_fail
 from ghcm.functions import FAMILIES, comparable
 from ghcm.spg.graph import Program, Unit
@@ -132,6 +150,9 @@ class Emitter:
                 list_ = strip(type_)
                 exact = isinstance(list_, List) and bool(items) and all(_is(item, list_.item) for item in items)
                 return make_list(type_, map(self.emit, items), exact=exact)
+            case ForEach(kind=Each.FOLD, item=item, body=body, type=type_):
+                first, several = map(self.emit, folded_from(expr))
+                return folded(several, first, ddl(strip(type_)), self._in_lambda(item, body))
             case ForEach(kind=kind, list=of, item=item, body=body):
                 return each_item(_EACH[kind.value], self.emit(of), self._in_lambda(item, body), item.name)
             case Let(variable=variable, value=value, body=body):

@@ -336,6 +336,24 @@ def in_lambda(value: str, body: Callable[[str], str]) -> str:
     return bound(value, name, body(name))
 
 
+def folded(a: Checked, first: Checked, type_: str, body: Callable[[Checked], Checked]) -> Checked:
+    """What a body makes of the value so far and an item, from one to the next; the first failure ends it."""
+    so_far, each = variable("so_far"), variable("item")
+    with with_columns_ahead(None):
+        given = body(Checked(f"named_struct('_1', {so_far}, '_2', {each})"))
+    if given.error is None:
+        start = f"cast({first} AS {type_})"
+        return pure(f"aggregate({a}, {start}, ({so_far}, {each}) -> cast({given} AS {type_}))", first, a)
+    with with_columns_ahead(None):
+        given = body(Checked(f"named_struct('_1', {so_far}.value, '_2', {each})"))
+    state = f"struct<value: {type_}, error: string>"
+    start = f"cast(named_struct('value', {first}, 'error', NULL) AS {state})"
+    after = f"cast(named_struct('value', {given}, 'error', {given.error}) AS {state})"
+    step = when(f"{so_far}.error IS NULL", after, so_far)
+    result = f"aggregate({a}, {start}, ({so_far}, {each}) -> {step})"
+    return partial(f"({result}).value", (first, a), f"({result}).error")
+
+
 def each_item(function: str, a: Checked, body: Callable[[Checked], Checked], word: str = "item") -> Checked:
     """A function of a list and a lambda; it fails for the first of the items for which the body does."""
     name = variable(word)

@@ -72,6 +72,9 @@ FUNCTIONS = {
     **dict.fromkeys(("unbase64", "b64decode"), _meant("from_base64")),
     **dict.fromkeys(("unhex", "fromhex"), _meant("from_hex")),
     "len": _meant("length"),
+    **dict.fromkeys(
+        ("fold_left", "foldLeft", "reduce", "accumulate"), "xs.fold(0, (total, x) => total + x) folds a list."
+    ),
     **dict.fromkeys(("enumerate", "zip_with_index", "posexplode"), "xs.map((x, i) => ...) is given positions, too."),
     **dict.fromkeys(("arrays_zip", "zip_with"), _meant("zip")),
     "size": _meant("length"),

@@ -55,6 +55,18 @@ FORMS: tuple[Form, ...] = (
         (Example("[1, -2].any(x => x > 0)", "true"), Example("[1, -2].all(x => x > 0)", "false")),
     ),
     Form(
+        ("fold",),
+        "xs.fold(0, (total, x) => total + x)",
+        "r.xs.fold(0, lambda total, x: total + x)",
+        "what the function makes of the value so far and of each item in turn, beginning with the first argument; a "
+        "null list gives null; it fails where a step fails, and goes no further",
+        (
+            Example("[1, 2, 3].fold(10, (total, x) => total * 2 + x)", "91"),
+            Example('["a", "b"].fold("", (text, x) => x + text)', '"ba"'),
+            Example("[1, 0, 2].fold(8, (left, x) => left // x)", fails=Failure.ZERO_DIVISOR),
+        ),
+    ),
+    Form(
         ("let",),
         "let x = a + b in x * x",
         "x = r.a + r.b in a def",

@@ -4,9 +4,9 @@ The functions of the language stand in `ghcm.runtime.native.row_functions` and r
 `ghcm.functions` says that they fail. None of them takes nulls: generated code tests for them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import gcd
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from ghcm.functions import Failure
 from ghcm.types import INT_MAX, INT_MIN
@@ -45,6 +45,16 @@ def attempt(compute: Callable[[], T]) -> T | None:
         return compute()
     except RecordFailure:
         return None
+
+
+def folded(step: Callable[[tuple[Any, Any]], Any], first: Any, items: Iterable[Any] | None) -> Any:
+    """What a function makes of the value so far and each item, in turn; None of no list."""
+    if items is None:
+        return None
+    so_far = first
+    for item in items:
+        so_far = step((so_far, item))
+    return so_far
 
 
 def on_time(start: int, end: int, closed: int, watermark: int) -> bool:

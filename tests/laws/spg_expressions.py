@@ -25,7 +25,9 @@ from ghcm.types import (
     Type,
     as_nullable,
     is_nullable,
+    nullable_like,
     strip,
+    tuple_of,
 )
 from ghcm.unification import accepts
 from ghcm.values.timestamps import DATE_UNITS
@@ -199,10 +201,28 @@ def _bound(columns: Sequence[Var | Param], variable: Var) -> list[Var | Param]:
 
 
 @st.composite
+def _fold(
+    draw: st.DrawFn, of_type: Type, columns: Sequence[Var | Param], depth: int, fails: bool, known: Sequence[List]
+) -> Expr:
+    """A fold of a list, which is null where the value may be."""
+    of, so_far = draw(st.sampled_from(known)), strip(of_type) if draw(st.booleans()) else of_type
+    items = draw(expressions(as_nullable(of) if is_nullable(of_type) else of, columns, depth, fails=fails))
+    first = draw(expressions(so_far, columns, depth, fails=fails))
+    found = strip(items.type)
+    assert isinstance(found, List)
+    pair = Var(draw(_names), tuple_of(so_far, found.item))
+    body = draw(expressions(so_far, _bound(columns, pair), depth, fails=fails))
+    begins = MakeStruct((first, items), tuple_of(so_far, items.type))
+    return ForEach(Each.FOLD, begins, pair, body, nullable_like(so_far, items.type))
+
+
+@st.composite
 def _each(draw: st.DrawFn, of_type: Type, columns: Sequence[Var | Param], depth: int, fails: bool) -> Expr | None:
     """A lambda over a list."""
     wanted, paths = strip(of_type), [path for column in columns for path in paths_of(column)]
     known = [stripped for path in paths if isinstance(stripped := strip(path.type), List)]
+    if draw(st.integers(0, 5)) == 0:
+        return draw(_fold(of_type, columns, depth, fails, [*known, List(N), List(as_nullable(S))]))
     match wanted:
         case List():
             kind = draw(st.sampled_from([Each.MAP, Each.FILTER]))

@@ -200,6 +200,8 @@ def _text(node: expr.ForEach, head: str, body: Column) -> str:
             return f"per_item.{node.kind.value}_of({values})"
         case expr.Each.ANY | expr.Each.ALL:
             return f"{values}.list.{node.kind.value}()"
+        case expr.Each.FOLD:
+            raise Unsupported("a fold goes from item to item")
         case _:
             assert_never(node.kind)
 

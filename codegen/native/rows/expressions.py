@@ -15,7 +15,7 @@ from ghcm.codegen.native.rows.functions import HANDLED, ROW_FUNCTIONS, perhaps_n
 from ghcm.codegen.native.rows.text import Binding, Code, literal, tuple_text
 from ghcm.codegen.native.sections import Module
 from ghcm.codegen.native.snippets import AND, ATOM, BITOR, COMPARE, IF, OR
-from ghcm.expr import bound_names, free_names, walk
+from ghcm.expr import bound_names, folded_from, free_names, walk
 from ghcm.failing import can_fail
 from ghcm.functions import FUNCTIONS, Nulls
 from ghcm.types import Struct, is_nullable, strip
@@ -219,6 +219,8 @@ def _is_null(node: expr.Call, codes: list[Code]) -> bool:
 
 def for_each(scope: RowScope, node: expr.ForEach) -> Code:
     """A comprehension; null of a null list."""
+    if node.kind is expr.Each.FOLD:
+        return _fold(scope, node)
     items = scope.value(node.list)
     if perhaps_null(node.list):
         first, again = scope.temporary(items, "items")
@@ -227,6 +229,14 @@ def for_each(scope: RowScope, node: expr.ForEach) -> Code:
         first, again = scope.temporary(items, "items")
         return Code(f"({first}, {_loop(scope, node, again).inner})[1]")
     return _loop(scope, node, items.at(OR))
+
+
+def _fold(scope: RowScope, node: expr.ForEach) -> Code:
+    """A function of the value so far and an item, called for each item."""
+    first, items = map(scope.value, folded_from(node))
+    name = scope.names.new(node.item.name)
+    body = scope.inside(node.item, Code(name, simple=True), node.body)
+    return Code(f"checked.folded(lambda {name}: {body.inner}, {first.inner}, {items.inner})", ATOM)
 
 
 def _loop(scope: RowScope, node: expr.ForEach, items: str) -> Code:
@@ -242,6 +252,8 @@ def _loop(scope: RowScope, node: expr.ForEach, items: str) -> Code:
             plain = not is_nullable(node.body.type)
             helper = node.kind.value if plain else f"checked.{node.kind.value}_of"
             return Code(f"{helper}({values})")
+        case expr.Each.FOLD:
+            raise AssertionError("a fold is no comprehension")
         case _:
             assert_never(node.kind)
 

@@ -1,5 +1,5 @@
-"""Parts of values in expressions: methods of lists that take a function (`xs.map(x => ...)`, `filter`, `any`, `all`) or
-may take one (`sum`, `mean`, `min`, `max`, `sort`, `distinct`), `x in xs`, indexing, and fields of records.
+"""Parts of values in expressions: methods of lists that take a function (`xs.map(x => ...)`, `filter`, `any`, `all`,
+`fold`) or may take one (`sum`, `mean`, `min`, `max`, `sort`, `distinct`), `x in xs`, indexing, and fields of records.
 """
 
 from typing import assert_never
@@ -11,12 +11,28 @@ from ghcm.functions import FUNCTIONS, SUMMARIES, comparable
 from ghcm.language import ast
 from ghcm.lowering.context import Scope
 from ghcm.lowering.expressions.applications import CALLABLE, operation
+from ghcm.lowering.expressions.conversion import convert
 from ghcm.lowering.expressions.functions import lambda_of
 from ghcm.lowering.expressions.records import no_field
 from ghcm.lowering.expressions.unions import type_in_union
 from ghcm.lowering.narrowing import Outcome, known, narrow, path_of, to_known
 from ghcm.source import Span
-from ghcm.types import Bool, Int, List, Map, Nullable, String, Struct, Type, is_nullable, nullable_like, pair_of, strip
+from ghcm.types import (
+    Bool,
+    Int,
+    List,
+    Map,
+    Nullable,
+    String,
+    Struct,
+    Type,
+    is_nullable,
+    nullable_like,
+    pair_of,
+    strip,
+    tuple_of,
+)
+from ghcm.unification import accepts, unify
 
 EACH = {each.value: each for each in Each}
 """The methods by name."""
@@ -28,6 +44,8 @@ WHOLE = {**SUMMARIES, "sort": "list_sort", "distinct": "list_distinct"}
 def for_each(written: ast.Apply, of: ast.Attribute, scope: Scope) -> Expr:
     """The typed call of such a method."""
     kind, (items, type_) = EACH[of.name], _list_of(of, scope)
+    if kind is Each.FOLD:
+        return _fold(written, items, type_, scope)
     if len(written.arguments) != 1 or written.arguments[0].name is not None:
         message, hint = (
             f'"{of.name}" takes one function',
@@ -55,6 +73,38 @@ def _with_index(kind: Each, pairs: Expr, function: Lambda) -> ForEach:
     assert isinstance(left, List)
     kept = Var(item.name, left.item)
     return _typed(Each.MAP, made, left, Lambda((kept,), Get(kept, "_1", item.type)))
+
+
+def _fold(written: ast.Apply, items: Expr, type_: List, scope: Scope) -> ForEach:
+    """A fold; the value so far is of a type that the first one and what the function gives have in common."""
+    given = [argument.value for argument in written.arguments if argument.name is None]
+    if len(given) != 2 or len(written.arguments) != 2:
+        message = '"fold" takes a first value and a function'
+        hint = 'It is written "list.fold(0, (total, x) => total + x)".'
+        raise scope.report(Code.BAD_LAMBDA, message, written.span, hint=hint)
+    first = scope.typed(given[0])
+    so_far: Type | None = first.type
+    what = 'the function of "fold"'
+    while so_far is not None:
+        function = lambda_of(given[1], (so_far, type_.item), scope, what)
+        body, start = convert(function.body, so_far), convert(first, so_far)
+        if body is not None and start is not None and accepts(so_far, body.type):
+            return _folded(start, items, so_far, Lambda(function.parameters, body))
+        wider = unify(so_far, function.body.type)
+        if wider is None or wider == so_far:
+            break
+        so_far = wider
+    message = f'"fold" begins with "{first.type}", and its function gives "{function.body.type}"'
+    hint = "They are of one type: write what it begins with as the function gives it."
+    raise scope.report(Code.BAD_LAMBDA, message, given[1].span, hint=hint)
+
+
+def _folded(first: Expr, items: Expr, so_far: Type, function: Lambda) -> ForEach:
+    one, item = function.parameters
+    pair = Var(item.name, tuple_of(so_far, item.type))
+    by = {one.name: Get(pair, "_1", one.type), item.name: Get(pair, "_2", item.type)}
+    begins = MakeStruct((first, items), tuple_of(so_far, items.type))
+    return ForEach(Each.FOLD, begins, pair, substitute(function.body, by), nullable_like(so_far, items.type))
 
 
 def of_whole(written: ast.Apply, of: ast.Attribute, scope: Scope) -> Expr:
@@ -132,6 +182,8 @@ def _typed(kind: Each, items: Expr, type_: List, function: Lambda) -> ForEach:
             made = List(narrow(type_.item, known(body, Outcome.TRUE), item.name))
         case Each.ANY | Each.ALL:
             made = nullable_like(Bool(), body.type)
+        case Each.FOLD:
+            raise AssertionError("a fold is typed by its own function")
         case _:
             assert_never(kind)
     return ForEach(kind, items, item, body, nullable_like(made, items.type))

@@ -190,7 +190,12 @@ def _read_postfix(tokens: Tokens, scope: Scope) -> Expr:
 
 def _read_each(tokens: Tokens, scope: Scope, kind: Each, of: Expr) -> Expr:
     items = strip(of.type)
-    variable = Var(tokens.named("=>"), items.item if isinstance(items, List) else Null())
+    if kind is Each.FOLD and isinstance(items, Struct) and len(items.fields) == 2:
+        so_far, several = items.fields[0].type, strip(items.fields[1].type)
+        item: Type = tuple_of(so_far, several.item if isinstance(several, List) else Null())
+    else:
+        item = items.item if isinstance(items, List) else Null()
+    variable = Var(tokens.named("=>"), item)
     body = read_expr(tokens, scope.binding(variable))
     tokens.expect(")")
     return _typed(ForEach(kind, of, variable, body, Null()), scope)

@@ -79,6 +79,11 @@ def _of_each(expr: ForEach) -> Type:
             made = strip(expr.list.type)
         case Each.ANY | Each.ALL:
             made = nullable_like(types.Bool(), expr.body.type)
+        case Each.FOLD:
+            pair = strip(expr.list.type)
+            if not isinstance(pair, Struct) or len(pair.fields) != 2:
+                return expr.body.type
+            return nullable_like(pair.fields[0].type, pair.fields[1].type)
     return nullable_like(made, expr.list.type)
 
 

@@ -67,6 +67,8 @@ def _for_each(expr: ForEach, variables: Mapping[str, object], parameters: Mappin
     items = evaluate(expr.list, variables, parameters)
     if items is None:
         return None
+    if expr.kind is Each.FOLD:
+        return _fold(expr, cast("tuple[object, list[object] | None]", items), variables, parameters)
     several = cast("list[object]", items)
     values = [evaluate(expr.body, {**variables, expr.item.name: each}, parameters) for each in several]
     match expr.kind:
@@ -80,6 +82,20 @@ def _for_each(expr: ForEach, variables: Mapping[str, object], parameters: Mappin
             return False if False in values else None if None in values else True
         case _:
             assert_never(expr.kind)
+
+
+def _fold(
+    expr: ForEach,
+    given: tuple[object, list[object] | None],
+    variables: Mapping[str, object],
+    parameters: Mapping[str, object],
+) -> object:
+    so_far, items = given
+    if items is None:
+        return None
+    for item in items:
+        so_far = evaluate(expr.body, {**variables, expr.item.name: (so_far, item)}, parameters)
+    return so_far
 
 
 def _logic(

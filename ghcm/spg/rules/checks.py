@@ -78,6 +78,8 @@ def _problem(node: expr.Expr, variables: Mapping[str, Type], parameters: Mapping
 
 
 def _for_each(node: expr.ForEach) -> str:
+    if node.kind is expr.Each.FOLD:
+        return _fold(node)
     of, type_ = strip(node.list.type), strip(node.type)
     if not isinstance(of, types.List) or of.item != node.item.type:
         return f'an item of "{of}" is no "{node.item.type}"'
@@ -93,6 +95,18 @@ def _for_each(node: expr.ForEach) -> str:
         case _:
             assert_never(node.kind)
     return "" if fits and nullable == is_nullable(node.type) else f'"{node.kind.value}" does not give "{node.type}"'
+
+
+def _fold(node: expr.ForEach) -> str:
+    match strip(node.list.type):
+        case Struct(fields=(first, types.Field(type=several))) if isinstance(items := strip(several), types.List):
+            if node.item.type != types.tuple_of(first.type, items.item):
+                return f'an item of "{items}" beside "{first.type}" is no "{node.item.type}"'
+            given = nullable_like(first.type, several)
+            other = "" if node.type == given else f'"fold" does not give "{node.type}"'
+            return _misfit((first.type, node.body)) or other
+        case found:
+            return f'"fold" goes through no "{found}"'
 
 
 def _misfit(*parts: tuple[Type, expr.Expr]) -> str:
