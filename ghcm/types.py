@@ -269,6 +269,11 @@ def pair_of(key: Type, value: Type) -> Struct:
     return Struct((Field("key", key), Field("value", value)))
 
 
+def beside_others(value: Type) -> Struct:
+    """A value and the list of others before it."""
+    return Struct((Field("current", value), Field("before", List(value))))
+
+
 class Shape(Enum):
     """What a collection is: a stream of records, of pairs, or a table that keeps the latest value per key."""
 

@@ -122,7 +122,7 @@ def _section(program: Program, at: Place) -> Section | None:
             return reading(at, key)
         case ops.Source() | ops.ArrivalTime() | ops.Sessions() | ops.PythonBatch() | ops.Lookup() | ops.Union():
             return None
-        case ops.Latest() | ops.Revisions():
+        case ops.Latest() | ops.Revisions() | ops.Preceding():
             return None
         case ops.Changes() | ops.Distinct() | ops.Iterate() | ops.ReadSink() | ops.ReadTable() | ops.Reply():
             return None

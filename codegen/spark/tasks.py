@@ -13,6 +13,7 @@ from ghcm.codegen.spark.expressions import Scope, value_binding
 from ghcm.codegen.spark.groups import aggregate_body, count_body, distinct_body, group_body, latest_body, reduce_body
 from ghcm.codegen.spark.joins import join_body
 from ghcm.codegen.spark.library.sql import bare, fails, quoted
+from ghcm.codegen.spark.names import variable
 from ghcm.codegen.spark.sql import Checked, col, make_struct
 from ghcm.codegen.spark.text import also, quote, selected, sql_dict, sql_text
 from ghcm.reducers import Aggregate
@@ -42,6 +43,8 @@ def task_body(scope: Scope, task: Task, rounds: Mapping[str, list[str]] | None =
             raise ValueError(f"Spark does not support {op}")
         case ops.Sessions():
             return _sessions(scope, op)
+        case ops.Preceding():
+            return _preceding(scope, op)
         case ops.Union():
             return _union(scope, task)
         case ops.ReduceByKey():
@@ -131,6 +134,16 @@ def _sessions(scope: Scope, op: ops.Sessions) -> list[str]:
     """The call that puts rows into sessions, of each key where they are pairs."""
     by = ', by=["key"]' if scope.takes.shape is not Shape.STREAM else ""
     return [f"return in_sessions(job, rows, {scope.step()}, {op.gap_us}{by}{scope.keeping()})"]
+
+
+def _preceding(scope: Scope, op: ops.Preceding) -> list[str]:
+    """The values before each one, as Spark's windows of rows list them; these leave out nulls, but no structs."""
+    order = f"PARTITION BY key ORDER BY {quoted(TIME)}, value"
+    rows = f"ROWS BETWEEN {op.count} PRECEDING AND 1 PRECEDING"
+    each = variable("each")
+    before = f"transform(collect_list(struct(value)) OVER ({order} {rows}), {each} -> {each}.value)"
+    pair = {"key": col("key"), "value": Checked(f"named_struct('current', value, 'before', {before})")}
+    return [f"return {scope.select(pair)}"]
 
 
 def _event_time(scope: Scope, op: ops.EventTime) -> list[str]:

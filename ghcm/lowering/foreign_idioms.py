@@ -24,6 +24,9 @@ OPERATORS = {
     "order_by": _meant("sort"),
     "orderBy": _meant("sort"),
     "reduce": _meant("reduce_by_key"),
+    **dict.fromkeys(
+        ("lag", "scan", "rolling", "over"), "preceding(n) gives each value the last n before it of its key."
+    ),
     "withWatermark": _meant("event_time"),
     "with_watermark": _meant("event_time"),
     **dict.fromkeys(("sum", "mean", "avg", "average", "min", "max", "agg"), _AGGREGATED),

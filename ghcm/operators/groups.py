@@ -6,6 +6,11 @@ from ghcm.operators.operator import EXPRESSION, Argument, Operator, option
 from ghcm.support import Never
 from ghcm.types import Shape
 
+_TIMED_VISITS = """\
+visits = memory([{ at: 4, page: "/", seconds: 5 }, { at: 1, page: "/", seconds: 3 }, { at: 9, page: "/", seconds: 4 }])
+           .event_time(v => from_micros(v.at * 1000000), disorder = 10s)
+"""
+
 GROUPS = (
     Operator(
         "reduce_by_key",
@@ -106,6 +111,29 @@ GROUPS = (
         "memory([5, 4, 3]).map_to_pair(n => (n % 2, n)).group_by_key()",
         '{"key": 0, "value": [4]}',
         '{"key": 1, "value": [3, 5]}',
+    ),
+    Operator(
+        "preceding",
+        takes=(Shape.PAIRS,),
+        arguments=(Argument("count", "int"),),
+        gives="Pairs<K, { current: V, before: list<V> }>",
+        meaning=(
+            "each value (current) with those before it of its key in event time, the last so many at most, the latest "
+            "at the end; equal times are in the order of the values. Lists tell the rest: before.mean(x => x.price) is "
+            "a moving average, try(before[-1].price) the price before. A stream unit gives a record on when none that "
+            "is not late can come before it; what comes behind the watermark is a dead letter. It keeps the last "
+            "values of each key for ever"
+        ),
+        exchange="hash",
+        stateful=True,
+        failures=(Failure.LATE,),
+    ).example(
+        _TIMED_VISITS
+        + "visits.map_to_pair(v => (v.page, v.seconds)).preceding(2)"
+        + ".map(p => { now: p.value.current, before: p.value.before })",
+        '{"now": 3, "before": []}',
+        '{"now": 5, "before": [3]}',
+        '{"now": 4, "before": [3, 5]}',
     ),
     Operator(
         "count",

@@ -60,6 +60,17 @@ class Sessions:
     allowed_lateness_us: int
 
 
+@operation(Traits(label="preceding {count}", state=State.KEYED, exchange=Together.KEY, hidden=TIMED))
+class Preceding:
+    """Gives with the value of each pair (`current`) the list of those before it of its key (`before`), the last so many
+    at most, the latest at the end: in the order of event time, of equal times in that of the values.
+
+    A record whose time is before its partition's watermark is a dead letter (`late`), and nobody's predecessor.
+    """
+
+    count: int
+
+
 @operation(Traits(time=Time.DECLARES))
 class EventTime:
     """Gives each record its event time and its partition's watermark just before it (greatest time so far - disorder).
@@ -391,7 +402,7 @@ class Reply:
     """Writes its records to the implicit sink of the call; gives nothing on."""
 
 
-FlowOp: TypeAlias = Source | EventTime | ArrivalTime | RowOp | PythonBatch | Lookup | Sessions | Union
+FlowOp: TypeAlias = Source | EventTime | ArrivalTime | RowOp | PythonBatch | Lookup | Sessions | Preceding | Union
 GroupOp: TypeAlias = ReduceByKey | AggregateByKey | GroupByKey | Count
 WholeOp: TypeAlias = GroupOp | Latest | Changes | Revisions | Distinct | Sort | Top | Join | Iterate
 EndOp: TypeAlias = To | Publish | Reply

@@ -12,6 +12,7 @@ from ghcm.runtime.operators.groups import GroupOperator
 from ghcm.runtime.operators.iterate import IterateOperator
 from ghcm.runtime.operators.join import JoinOperator, LookupJoinOperator
 from ghcm.runtime.operators.ordering import OrderOperator, WindowTopOperator
+from ghcm.runtime.operators.preceding import PrecedingOperator
 from ghcm.runtime.operators.publish import PublishOperator
 from ghcm.runtime.operators.revised_groups import RevisedDistinctOperator, RevisedGroupsOperator
 from ghcm.runtime.operators.revised_join import RevisedJoinOperator
@@ -72,6 +73,8 @@ def build(task: Task, unit: Unit, code: codes.TaskCode | None, context: Context)
             return IterateOperator(task, op, unit, _code(task, code, codes.IterateCode), context, build)
         case ops.Sessions():
             return (StreamSessionsOperator if unit.kind == "stream" else SessionsOperator)(task, op, unit, context)
+        case ops.Preceding():
+            return PrecedingOperator(task, op, unit, context)
         case ops.Publish():
             return PublishOperator(task, op, unit, _code(task, code, codes.PolicyCode), context)
         case ops.Source() | ops.ReadSink() | ops.ReadTable() | ops.To() | ops.Reply():

@@ -34,6 +34,7 @@ from tests.laws.spg_groups import (
     count,
     distinct,
     group_by_key,
+    preceding,
     reduce_by_key,
     sort,
     top,
@@ -177,6 +178,7 @@ def applicable(flow: Flow) -> list[str]:
         words += ["event_time"] * 4
     if flow.collection.timed and not flow.collection.windowed:
         words += ["window"] * 6 + ["join"] * 4
+        words += ["preceding"] * 3 if flow.collection.shape is Shape.PAIRS else []
     if flow.collection.windowed:
         words += ["reduce_by_key", "aggregate_by_key", "aggregate", "count", "distinct", "join"] * 2
         words += ["join"] * 6 if flow.collection.shape is Shape.PAIRS else []
@@ -198,6 +200,7 @@ STEPS: dict[str, Step] = {
     "aggregate_by_key": aggregate_by_key,
     "aggregate": aggregate_all,
     "group_by_key": group_by_key,
+    "preceding": preceding,
     "count": count,
     "distinct": distinct,
     "sort": sort,

@@ -21,6 +21,7 @@ from ghcm.spg.ops import (
     GroupByKey,
     MapValues,
     Op,
+    Preceding,
     ReduceByKey,
     RowOp,
     Sort,
@@ -47,6 +48,7 @@ from ghcm.types import (
     Timestamp,
     Type,
     as_nullable,
+    beside_others,
     is_nullable,
     nullable_like,
     strip,
@@ -62,6 +64,7 @@ __all__ = [
     "distinct",
     "group_by_key",
     "grouped",
+    "preceding",
     "reduce_by_key",
     "sort",
     "top",
@@ -239,6 +242,17 @@ def group_by_key(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
     if flow.collection.shape is not Shape.PAIRS or not comparable(part_of(flow, "value")):
         return None
     return grouped(chain, flow, "group_by_key", GroupByKey(), List(part_of(flow, "value")))
+
+
+def preceding(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
+    takes = flow.collection
+    if takes.shape is not Shape.PAIRS or not takes.timed or takes.windowed or flow.inexact:
+        return None
+    value = part_of(flow, "value")
+    if not comparable(value):
+        return None
+    gives = replace(takes, element=with_value(flow, beside_others(value)))
+    return chain.add("preceding", Preceding(draw(st.integers(1, 3))), gives, (flow, Hash(("key",))))
 
 
 def count(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:

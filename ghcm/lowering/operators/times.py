@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from ghcm.codes import Code
 from ghcm.errors import Reported, attempt, sound, suggest
+from ghcm.functions import comparable
 from ghcm.language import ast
 from ghcm.lowering.arguments import match_arguments
 from ghcm.lowering.drafts import RULES, Bound, Flow, Step, rule
@@ -11,10 +12,10 @@ from ghcm.operators import Argument
 from ghcm.source import Span
 from ghcm.spg.graph import Forward, Global, Hash
 from ghcm.spg.labels import duration_text
-from ghcm.spg.ops import ArrivalTime, EventTime, Sessions, Window
+from ghcm.spg.ops import ArrivalTime, EventTime, Preceding, Sessions, Window
 from ghcm.spg.windows import Sliding, Tumbling
 from ghcm.support import Engine
-from ghcm.types import WINDOW, Collection, Field, Shape, Struct, Timestamp, strip
+from ghcm.types import WINDOW, Collection, Field, Shape, Struct, Timestamp, beside_others, pair_of, strip
 
 _TIME = Argument("time", "name", required=False, positional=False, choices=("event", "processing"))
 _OFFSET = Argument("offset", "duration", required=False, positional=False)
@@ -107,6 +108,25 @@ def window(step: Step, flow: Flow) -> Bound:
         stamped.word, lateness = "arrival_time", 0
         flow = replace(flow, draft=stamped)
     return replace(flow, draft=step.row(Window(windows, lateness), flow, after), collection=after, open_window=True)
+
+
+@rule(RULES, "preceding")
+def preceding(step: Step, flow: Flow) -> Bound:
+    """Each value with those before it of its key."""
+    count, takes = step.given.integer("count", least=1), flow.collection
+    key, value = takes.pair
+    if takes.windowed:
+        hint = "preceding(n) stands before window(...)."
+        raise step.report(Code.BAD_WINDOW, "the records are in windows already", hint=hint)
+    if not takes.timed:
+        hint = "event_time(x => x.ts) near the source declares it."
+        raise step.report(Code.NEEDS_TIME, '"preceding" needs event time, and these records have none', hint=hint)
+    if not comparable(value):
+        message = f'"{value}" has no order, which equal times need'
+        raise step.report(Code.NOT_COMPARABLE, message, hint="Maps cannot be compared.")
+    after = replace(takes, element=pair_of(key, beside_others(value)))
+    draft = step.add(Preceding(sound(count)), after, (flow, Hash(("key",))), keeps_state=True)
+    return Flow(draft, after, regrouped=True)
 
 
 def _sessions(step: Step, flow: Flow, after: Collection, op: Sessions) -> Flow:

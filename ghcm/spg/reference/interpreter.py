@@ -35,7 +35,7 @@ from ghcm.spg.reference.operations import (
     top,
 )
 from ghcm.spg.reference.state import Outside, Parts, Record, Result, Run, Step
-from ghcm.spg.reference.times import in_sessions, watermarks_of_idle
+from ghcm.spg.reference.times import in_sessions, watermarks_of_idle, with_preceding
 from ghcm.spg.traits import traits_of
 from ghcm.types import Collection, Shape, Type
 
@@ -208,6 +208,8 @@ def _run_task(run: Run, task: Task, inputs: list[list[Record]]) -> list[Record]:
             return looked_up(run, step, op, records)
         case ops.Sessions():
             return in_sessions(run, step, op, records)
+        case ops.Preceding():
+            return with_preceding(run, step, op, records)
         case ops.Fused():
             return fused(run, step, op, records)
         case ops.Union():

@@ -30,6 +30,7 @@ from ghcm.types import (
     Struct,
     Timestamp,
     Type,
+    beside_others,
     pair_of,
     strip,
 )
@@ -56,6 +57,8 @@ def task_problems(around: Around) -> Iterator[str]:
             return _looked_up(around, op)
         case ops.Sessions():
             return _sessions(around, op)
+        case ops.Preceding():
+            return _preceding(around, op)
         case ops.Fused():
             return _fused(around, op)
         case ops.Union():
@@ -232,6 +235,18 @@ def _sessions(around: Around, op: ops.Sessions) -> Iterator[str]:
     if op.gap_us < 1:
         yield f"there are no sessions with a gap of {op.gap_us} us"
     yield from _windowed(around, op)
+
+
+def _preceding(around: Around, op: ops.Preceding) -> Iterator[str]:
+    takes = around.takes[0]
+    yield from checks.flowing(takes)
+    if op.count < 1:
+        yield f"{op.count} values do not come before another"
+    if takes.shape is not Shape.PAIRS or not takes.timed or takes.windowed:
+        yield "what comes before a value needs pairs with event time that are in no windows"
+        return
+    key, value = takes.pair
+    yield from collection_problems(around.gives, replace(takes, element=pair_of(key, beside_others(value))))
 
 
 def _assigner(assigner: windows.Tumbling | windows.Sliding) -> Iterator[str]:

@@ -23,6 +23,7 @@ from ghcm.spg.ops import (
     Fused,
     Lookup,
     Op,
+    Preceding,
     PythonBatch,
     PythonCall,
     ReadSink,
@@ -152,7 +153,7 @@ def test_every_op_goes_through_the_harness_and_runs_in_the_forms_that_the_table_
     by_clock = {ArrivalTime}  # tests/conformance/test_processing_time.py
     asks = {Lookup}  # tests/unit/runtime/slot/test_services_asked.py
     endless = {Revisions}  # tests/conformance/test_changing_tables.py
-    others = {ReadSink, ReadTable, Reply, Sessions}
+    others = {ReadSink, ReadTable, Reply, Sessions, Preceding}
     assert missing <= others | by_clock | asks | endless, "the engine's, like sources and sinks"
     assert PythonBatch in columns, "of which the table says what its kind by row does"
     for kind in seen - {Source, To, Fused, PythonBatch}:

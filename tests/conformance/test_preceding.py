@@ -1,0 +1,83 @@
+"""What comes before each value of a key is the same in the reference, natively (refused room, saved and restored at
+every pause) and on Spark.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from pyspark.sql import SparkSession
+
+from ghcm.language.parser import parse
+from ghcm.lowering import lower
+from ghcm.source import Source
+from ghcm.spg.graph import Program
+from ghcm.spg.reference import run
+from ghcm.spg.verify import verify
+from ghcm.values import encode
+from tests.campaigns import times
+from tests.conformance.spark_sinks import differences_on_spark
+from tests.conformance.text_programs import PROGRAMS, agrees_natively
+
+Row = tuple[object, ...]
+
+
+def ticks(seed: int, count: int) -> list[Row]:
+    """Records that come out of order, some of them late; many share their time."""
+    random = Random(seed)
+    return [
+        (
+            at // 3 + random.choice([0, 0, 1, -2, -7]) + 10,
+            random.choice(["a", "b", None]),
+            random.choice([None, 0, 5, -5, 2**63 - 1]),
+            random.choice([0.0, -0.0, 1.5]),
+        )
+        for at in range(count)
+    ]
+
+
+def made(kind: str, rows: list[Row]) -> Program:
+    """The program over these rows: in its text where it is a batch unit."""
+    text = (PROGRAMS / "preceding.istream").read_text(encoding="utf-8").replace("KIND", kind)
+    source = 'socket("localhost:9000", format = json)'
+    if kind == "batch":
+        names = ("at", "name", "price", "part")
+        written = (zip(names, row, strict=True) for row in rows)
+        records = ("{ " + ", ".join(f"{name}: {_text(value)}" for name, value in row) + " }" for row in written)
+        source = f"memory([{', '.join(records)}])"
+    program = lower(parse(Source("preceding.istream", text.replace("SOURCE", source))))
+    assert verify(program) == []
+    return program
+
+
+def _text(value: object) -> str:
+    return "null" if value is None else f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def test_it_is_the_same_natively() -> None:
+    for seed in range(times(2)):
+        rows = ticks(seed, 40)
+        program = made("stream", [])
+        source = next(task.id for task in program.unit("u").tasks if not task.inputs)
+        found = agrees_natively(program, given={source: rows})
+        late = [letter for letter in found.dead if letter.reason.value == "late"]
+        assert late and len(found.sinks["each"]) + len(late) // 5 >= 30
+        agrees_natively(made("batch", rows))
+
+
+@pytest.mark.slow
+def test_it_is_the_same_on_spark(spark: SparkSession) -> None:
+    assert differences_on_spark(spark, made("batch", ticks(7, 60))) == []
+
+
+def test_what_is_before_is_in_order_of_time() -> None:
+    program = made("stream", [])
+    source = next(task.id for task in program.unit("u").tasks if not task.inputs)
+    rows: list[Row] = [(10, "a", 1, 0.0), (12, "a", 2, 0.0), (11, "a", 3, 0.0), (20, "a", 4, 0.0), (16, "a", 5, 0.0)]
+    raw = "\n".join(encode(row, program.unit("u").task(source).schema) for row in rows).encode()
+    found = run(program, "u", inputs={source: {"": raw}})
+    assert found.sinks["each"] == [("a", (1, [])), ("a", (3, [1])), ("a", (2, [1, 3])), ("a", (4, [3, 2]))]
+    assert [(each.task, each.input) for each in found.dead if each.task == "each"] == [
+        ("each", '{"key":"a","value":5}')
+    ]
