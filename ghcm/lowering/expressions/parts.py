@@ -32,7 +32,7 @@ from ghcm.types import (
     strip,
     tuple_of,
 )
-from ghcm.unification import accepts, unify
+from ghcm.unification import unify
 
 EACH = {each.value: each for each in Each}
 """The methods by name."""
@@ -83,20 +83,17 @@ def _fold(written: ast.Apply, items: Expr, type_: List, scope: Scope) -> ForEach
         hint = 'It is written "list.fold(0, (total, x) => total + x)".'
         raise scope.report(Code.BAD_LAMBDA, message, written.span, hint=hint)
     first = scope.typed(given[0])
-    so_far: Type | None = first.type
-    what = 'the function of "fold"'
-    while so_far is not None:
-        function = lambda_of(given[1], (so_far, type_.item), scope, what)
-        body, start = convert(function.body, so_far), convert(first, so_far)
-        if body is not None and start is not None and accepts(so_far, body.type):
-            return _folded(start, items, so_far, Lambda(function.parameters, body))
-        wider = unify(so_far, function.body.type)
-        if wider is None or wider == so_far:
-            break
+    so_far, what = first.type, 'the function of "fold"'
+    function = lambda_of(given[1], (so_far, type_.item), scope, what)
+    while (wider := unify(so_far, function.body.type)) is not None and wider != so_far:
         so_far = wider
-    message = f'"fold" begins with "{first.type}", and its function gives "{function.body.type}"'
-    hint = "They are of one type: write what it begins with as the function gives it."
-    raise scope.report(Code.BAD_LAMBDA, message, given[1].span, hint=hint)
+        function = lambda_of(given[1], (so_far, type_.item), scope, what)
+    body, start = convert(function.body, so_far), convert(first, so_far)
+    if wider is None or body is None or start is None:
+        message = f'"fold" begins with "{first.type}", and its function gives "{function.body.type}"'
+        hint = "They are of one type: write what it begins with as the function gives it."
+        raise scope.report(Code.BAD_LAMBDA, message, given[1].span, hint=hint)
+    return _folded(start, items, so_far, Lambda(function.parameters, body))
 
 
 def _folded(first: Expr, items: Expr, so_far: Type, function: Lambda) -> ForEach:

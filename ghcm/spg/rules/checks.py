@@ -105,8 +105,8 @@ def _fold(node: expr.ForEach) -> str:
             given = nullable_like(first.type, several)
             other = "" if node.type == given else f'"fold" does not give "{node.type}"'
             return _misfit((first.type, node.body)) or other
-        case found:
-            return f'"fold" goes through no "{found}"'
+        case _:  # no pair of a value and a list
+            return f'"fold" goes through no "{node.list.type}"'
 
 
 def _misfit(*parts: tuple[Type, expr.Expr]) -> str:
