@@ -15,6 +15,7 @@ from ghcm.spg.connectors import Connector
 from ghcm.spg.joining import JoinKind
 from ghcm.spg.services import Lookup as Lookup  # noqa: PLC0414 - an operation like the others
 from ghcm.spg.traits import TIMED, Arity, Role, State, Time, Together, Traits, operation
+from ghcm.spg.windows import Preceding as Preceding  # noqa: PLC0414 - an operation like the others
 from ghcm.spg.windows import Sliding, Tumbling
 from ghcm.types import Struct, Type
 
@@ -58,17 +59,6 @@ class Sessions:
 
     gap_us: int
     allowed_lateness_us: int
-
-
-@operation(Traits(label="preceding {count}", state=State.KEYED, exchange=Together.KEY, hidden=TIMED))
-class Preceding:
-    """Gives with the value of each pair (`current`) the list of those before it of its key (`before`), the last so many
-    at most, the latest at the end: in the order of event time, of equal times in that of the values.
-
-    A record whose time is before its partition's watermark is a dead letter (`late`), and nobody's predecessor.
-    """
-
-    count: int
 
 
 @operation(Traits(time=Time.DECLARES))
