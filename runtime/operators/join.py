@@ -11,11 +11,9 @@ not. Where it is a table that never ends, the latest value of each key counts th
 with every commit.
 """
 
-import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
 
 import polars as pl
 
@@ -28,6 +26,8 @@ from ghcm.runtime.native.code import JoinCode
 from ghcm.runtime.operators.joined import JoiningOperator
 from ghcm.runtime.operators.task_operator import batch_of
 from ghcm.runtime.state.packing import key_groups, pack, unpack
+from ghcm.runtime.state.runs import RunState, runs_of
+from ghcm.runtime.state.waiting import Waiting
 from ghcm.spg.graph import Exchange, Hash, Task, Unit
 from ghcm.spg.instances import hashed
 from ghcm.spg.joining import JoinKind
@@ -193,9 +193,7 @@ class LookupJoinOperator(JoiningOperator):
         self._by_key: dict[tuple[object, ...], dict[object, Row]] = {}
         self._frame: pl.DataFrame | None = None
         self._packed: bytes | None = None
-        self._waiting: list[Batch] = []
-        self._stored: list[tuple[str, bytes | list[Row]]] = []
-        """Of those that wait what is in snapshots, made once."""
+        self._waiting = Waiting(self._sides[LEFT])
 
     def holds(self, ordinal: int) -> bool:
         return ordinal == LEFT and not self._complete
@@ -207,15 +205,14 @@ class LookupJoinOperator(JoiningOperator):
     def ended(self, ordinal: int, outbox: Outbox) -> Iterator[Batch]:
         self._complete |= ordinal == RIGHT
         if self._complete:
-            waiting, self._waiting, self._stored = self._waiting, [], []
-            for batch in waiting:
+            for batch in self._waiting.take():
                 yield from self._made(batch, Muted(outbox) if batch.taken_back else outbox)
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterable[Batch]:
         if ordinal == LEFT and self._complete:
             return self._made(batch, outbox)
         if ordinal == LEFT:
-            self._waiting.append(batch)
+            self._waiting.add(batch)
         elif batch.taken_back:
             self._take_back(batch.rows())
         else:
@@ -289,27 +286,17 @@ class LookupJoinOperator(JoiningOperator):
         found = [row for row in rights if self._belong(left, row, outbox)]
         return self._latest_of(found) if self._op.asof else found
 
-    def _kept(self) -> object:
-        """The right side is packed again only where it has changed."""
+    def save(self) -> Mapping[int, bytes]:
+        """As `Operator.save`. The right side is packed again only where it has changed."""
         if self._packed is None:
             self._packed = pack([row for _, row in self._rows.values()])
-        for batch in self._waiting[len(self._stored) :]:
-            self._stored.append((batch.partition, _bytes_of(batch) if batch.columnar else list(batch.rows())))
-        return self._packed, self._complete, self._stored
+        waiting, runs = self._waiting.save()
+        return RunState({0: pack((self._packed, self._complete, waiting))}, runs)
 
-    def _put_back(self, kept: Any) -> None:
-        packed, self._complete, waiting = kept
-        self._take(unpack(packed), None)
-        self._waiting += [self._back(partition, data) for partition, data in waiting]
-
-    def _back(self, partition: str, data: bytes | list[Row]) -> Batch:
-        side = self._sides[LEFT]
-        if not isinstance(data, bytes):
-            return batch_of(side, data, partition)
-        return Batch.from_frame(side.columns, pl.read_ipc(io.BytesIO(data)), timed=side.timed, partition=partition)
-
-
-def _bytes_of(batch: Batch) -> bytes:
-    written = io.BytesIO()
-    batch.frame().write_ipc(written)
-    return written.getvalue()
+    def restore(self, state: Mapping[int, bytes]) -> None:
+        """As `Operator.restore`."""
+        runs = {run.name: run for run in runs_of(state)}
+        for data in state.values():
+            packed, self._complete, waiting = unpack(data)
+            self._take(unpack(packed), None)
+            self._waiting.restore(waiting, runs)

@@ -30,9 +30,10 @@ class Run:
         self._groups = groups
 
     def packed(self) -> bytes:
-        """Its bytes, in the order of the key groups."""
+        """Its bytes, in the order of the key groups, and in each as they were."""
         written = io.BytesIO()
-        self.frame.with_columns(self._groups(self.frame).cast(pl.UInt8).alias(_GROUP)).sort(_GROUP).write_ipc(written)
+        grouped = self.frame.with_columns(self._groups(self.frame).cast(pl.UInt8).alias(_GROUP))
+        grouped.sort(_GROUP, maintain_order=True).write_ipc(written)
         return written.getvalue()
 
     @classmethod
