@@ -183,10 +183,11 @@ class GroupOperator(TaskOperator):
 
     def _records(self, row: Row) -> Iterator[object]:
         """The record, or where it came in a pane the record in each of its windows."""
-        record, index = row[: len(self._takes.columns.fields)], self._layout.window
+        index = self._layout.window
         if self._code.slices is None or index is None:
-            yield record
+            yield self._record(row)
             return
+        record = row[: len(self._takes.columns.fields)]
         window: Any = record[index]
         size, every = self._code.slices
         for start in range(window[1] - size, window[0] + 1, every):

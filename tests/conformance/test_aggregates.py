@@ -6,11 +6,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ghcm.aggregates import AGGREGATES
+from ghcm.language.parser import parse
+from ghcm.lowering import lower
 from ghcm.reducers import AggregateFunction
 from ghcm.runtime.contract import Form
 from ghcm.runtime.native.hyperloglog import Approximate
 from ghcm.runtime.native.order import plain
 from ghcm.runtime.native.summaries import Collected, Different
+from ghcm.source import Source
 from ghcm.spg.graph import Program
 from ghcm.spg.reference import run
 from ghcm.spg.reference.aggregates import estimate
@@ -68,6 +71,15 @@ def test_states_merge_into_several_others() -> None:
         assert collected.result(collected.merge(collected.merge(None, one), [2])) == [1, 2, 3]
         assert different.result(different.merge(different.merge(None, two), {2})) == 3
     assert (one, two) == ([3, 1], {1, 3})
+
+
+def test_records_of_one_value_that_fail_are_dead_as_they_are() -> None:
+    given = "memory([2, 0, 5]).aggregate(n = sum(10 // value))"
+    text = f"program p\n\nresponsive batch u {{\n  {given}.reply()\n}}\n"
+    program = lower(parse(Source("p.istream", text)))
+    for form in FORMS:
+        found = run_unit(program, program.unit("u"), form)
+        assert found.reply == [(7,)] and [letter.input for letter in found.letters] == ["0"]
 
 
 PUBLISHED = """program p
