@@ -57,6 +57,16 @@ class Custom:
 Reducer: TypeAlias = Builtin | Fields | Custom
 
 
+class Phase(Enum):
+    """What an aggregation has of its groups: all; any part of each, so that an engine may give several of a key; or
+    such parts, of which it makes all.
+    """
+
+    WHOLE = "whole"
+    PARTIAL = "partial"
+    MERGE = "merge"
+
+
 class AggregateFunction(Enum):
     """An aggregate of `aggregate_by_key` and of publish arguments. All skip nulls; what each means stands in
     `ghcm.aggregates`."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from ghcm.expr import Expr, Get, Lambda, Literal, MakeStruct, Var
 from ghcm.optimizer.expressions import substitute
 from ghcm.optimizer.reducing import cannot_fail, fits
-from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Kind, splittable
+from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Kind, Phase, splittable
 from ghcm.spg import ops
 from ghcm.types import Bool, Field, Int, Struct, Type
 
@@ -38,13 +38,15 @@ def phases_of(op: ops.GroupOp, value: Expr) -> Phases | str:
     """The aggregation of such values in phases, or why it has none."""
     match op:
         case ops.Count():
-            return Phases(Literal(True, Bool()), op, Int(), ops.ReduceByKey(Builtin(Kind.SUM, Int())))
+            merge = ops.ReduceByKey(Builtin(Kind.SUM, Int()), Phase.MERGE)
+            return Phases(Literal(True, Bool()), replace(op, phase=Phase.PARTIAL), Int(), merge)
         case ops.ReduceByKey(reducer=reducer):
             if not splittable(reducer):
                 return "its values are reduced in their order"
             if not cannot_fail(reducer):
                 return "a part of a group may fail where the group does not"
-            return Phases(value, op, value.type, op)
+            partial, merge = (replace(op, phase=phase) for phase in (Phase.PARTIAL, Phase.MERGE))
+            return Phases(value, partial, value.type, merge)
         case ops.AggregateByKey(aggregates=aggregates):
             return _aggregated(op, aggregates, value)
         case ops.GroupByKey():
@@ -69,7 +71,8 @@ def _aggregated(op: ops.AggregateByKey, aggregates: tuple[Aggregate, ...], value
     ]
     merge = [replace(_reading(each, each.name, state), function=MERGED_BY[each.function]) for each in aggregates]
     made = MakeStruct(tuple(read), taken) if read else Literal(True, Bool())
-    return Phases(made, ops.AggregateByKey(tuple(partial)), state, replace(op, aggregates=tuple(merge)))
+    early = ops.AggregateByKey(tuple(partial), phase=Phase.PARTIAL)
+    return Phases(made, early, state, replace(op, aggregates=tuple(merge), phase=Phase.MERGE))
 
 
 def _reading(aggregate: Aggregate, name: str, record: Struct) -> Aggregate:

@@ -18,8 +18,8 @@ from ghcm.codegen.spark.functions.numbers import narrow
 from ghcm.codegen.spark.library.sql import named, part, quoted, text
 from ghcm.codegen.spark.sql import Checked, calls_python, col, make_struct, part_of
 from ghcm.codegen.spark.text import selected, sql_text
-from ghcm.reducers import Builtin, Custom, Fields, Kind, Reducer
-from ghcm.spg.ops import AggregateByKey, ReduceByKey
+from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
+from ghcm.spg.ops import AggregateByKey, Count, Phased, ReduceByKey
 from ghcm.spg.traits import TIME
 from ghcm.types import Float, Shape, Struct, Type, strip
 
@@ -127,6 +127,29 @@ def _custom(scope: Scope, reducer: Custom, value: str, name: str, columns: dict[
         return merged
 
     return folded(quoted(name), function.parameters[0].type, merge, failed=failed)
+
+
+def ungrouped_body(scope: Scope, op: Phased) -> str:
+    """The statement that gives each pair as a part of its group."""
+    match op:
+        case Count():
+            value = Checked("1L")
+        case ReduceByKey():
+            value = col("value")
+        case AggregateByKey(aggregates=aggregates):
+            value = _struct(scope, {each.name: _of_one(scope, each) for each in aggregates})
+        case _:
+            assert_never(op)
+    return f"return {scope.select({'key': col('key'), 'value': value})}"
+
+
+def _of_one(scope: Scope, aggregate: Aggregate) -> Checked:
+    """The aggregate of one value; such as have parts give themselves."""
+    counts = aggregate.function is AggregateFunction.COUNT
+    if aggregate.argument is None:
+        return Checked("1L")
+    value = scope.emitter.body(aggregate.argument, value_binding(col("value")))
+    return Checked(f"bigint({value.value} IS NOT NULL)") if counts else value
 
 
 # --- aggregate -------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from ghcm.codegen.formatting import WIDTH, format_python
 from ghcm.codegen.spark.expressions import Scope
+from ghcm.codegen.spark.groups import ungrouped_body
 from ghcm.codegen.spark.names import Names, fresh_names
 from ghcm.codegen.spark.packing import library_names
 from ghcm.codegen.spark.schemas import Schemas, record_text
@@ -16,15 +17,15 @@ from ghcm.codegen.spark.text import identifier, local_name, quote
 from ghcm.codegen.templating import render
 from ghcm.errors import GhcmError
 from ghcm.expr import fresh
-from ghcm.reducers import Aggregate
+from ghcm.reducers import Aggregate, Phase
 from ghcm.source import SourceLine
 from ghcm.spg.connectors import Kafka
 from ghcm.spg.graph import Forward, Input, Program, Task, Unit, entry_of, leading_to, step_unit
-from ghcm.spg.ops import AggregateByKey, EventTime, Fused, Iterate, Join, Op, Publish, Reply, Source, To, Union
+from ghcm.spg.ops import AggregateByKey, EventTime, Fused, Iterate, Join, Op, Phased, Publish, Reply, Source, To, Union
 from ghcm.spg.traits import TIME, Time, traits_of
 from ghcm.types import Struct
 
-_OWN = frozenset({"job", "rows", "state", "step", "known", "steps", "run", "UNIT", "F", "DataFrame"})
+_OWN = frozenset({"job", "rows", "beside", "state", "step", "known", "steps", "run", "UNIT", "F", "DataFrame"})
 """Names that stand in every job."""
 
 _NOTHING: Mapping[str, str] = {}
@@ -136,19 +137,38 @@ def _import(module: str, names: str) -> str:
 
 def _functions(program: Program, unit: Unit, schemas: Schemas) -> list[_Function]:
     """The functions of the tasks, those of a step before the one that calls them."""
-    tasks, hidden = live_tasks(unit), hidden_columns(unit)
+    tasks, hidden, beside = live_tasks(unit), hidden_columns(unit), _beside(unit)
+    tasks = _behind(tasks, beside)
     names = _function_names(_with_steps(unit, tasks), schemas)
-    maker = _Maker(program, schemas, names)
+    maker = _Maker(program, schemas, names, beside)
     shared = _shared(tasks)
     functions: list[_Function] = []
     for task in tasks:
         made = maker.functions(unit, task, hidden)
-        call = _call(names, task)
+        call = _call(names, task, further=[beside[task.id]] if task.id in beside else [])
         held = f"job.keep({call})" if task.id in shared else call
         ends = isinstance(task.op, To | Publish | Reply)
         last = replace(made[-1], step=call if ends else f"{_variable(names, task.id)} = {held}")
         functions += [*made[:-1], last]
     return functions
+
+
+def _beside(unit: Unit) -> dict[str, str]:
+    """What partial groups that only a join reads are joined with: whether they are worth making depends on its size."""
+    read = [edge.producer for task in unit.tasks for edge in task.inputs]
+    joined = {task.inputs[0].producer: task.inputs[1].producer for task in unit.tasks if isinstance(task.op, Join)}
+    parts = {task.id for task in unit.tasks if isinstance(task.op, Phased) and task.op.phase is Phase.PARTIAL}
+    return {id: right for id, right in joined.items() if id in parts and read.count(id) == 1}
+
+
+def _behind(tasks: tuple[Task, ...], beside: Mapping[str, str]) -> tuple[Task, ...]:
+    """The tasks in an order in which such partial groups stand right before the join, behind both of its sides."""
+    placed: list[Task] = []
+    for task in tasks:
+        read = [edge.producer for edge in task.inputs]
+        placed += [each for each in tasks if each.id in beside and each.id in read]
+        placed += [] if task.id in beside else [task]
+    return tuple(placed)
 
 
 def _with_steps(unit: Unit, tasks: tuple[Task, ...]) -> tuple[Task, ...]:
@@ -170,11 +190,14 @@ def _results(op: Iterate) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Maker:
-    """Makes the functions of tasks; `names` are those of all functions of the job."""
+    """Makes the functions of tasks; `names` are those of all functions of the job, `beside` what some are told of that
+    is not their input.
+    """
 
     program: Program
     schemas: Schemas
     names: dict[str, str]
+    beside: Mapping[str, str]
 
     def functions(self, unit: Unit, task: Task, hidden: dict[str, frozenset[str]]) -> list[_Function]:
         """The function of a task behind those that it calls."""
@@ -195,11 +218,12 @@ class _Maker:
         )
         inside, rounds = self._rounds(unit, task, task.op, inputs) if isinstance(task.op, Iterate) else ([], None)
         ends = isinstance(task.op, To | Publish | Reply)
-        arguments = ", ".join(["job: Job", *(f"{name}: DataFrame" for name in inputs)])
+        told = ["beside"] if task.id in self.beside else []
+        arguments = ", ".join(["job: Job", *(f"{name}: DataFrame" for name in [*inputs, *told])])
         own = _Function(
             head=f"def {self.names[task.id]}({arguments}) -> {'None' if ends else 'DataFrame'}:",
             words=f"{type(task.op).__name__} {task.id}, {task.origin}".replace("\\", "/"),
-            body=_body(scope, task, rounds),
+            body=_body(scope, task, rounds, ungrouped=bool(told)),
         )
         return [*inside, own]
 
@@ -219,11 +243,15 @@ class _Maker:
         return [each for several in functions.values() for each in several], rounds
 
 
-def _body(scope: Scope, task: Task, rounds: Mapping[str, list[str]] | None) -> list[str]:
-    """The statements of a task's function, behind those that take the unit's parameters."""
+def _body(scope: Scope, task: Task, rounds: Mapping[str, list[str]] | None, *, ungrouped: bool) -> list[str]:
+    """The statements of a task's function, behind those that take the unit's parameters. `ungrouped`: partial groups
+    are not made where what they are joined with comes to them.
+    """
     with fresh_names(_columns(scope, task)) as names:
         try:
             lines = task_body(scope, task, rounds)
+            if ungrouped and isinstance(task.op, Phased):
+                lines = ["if is_broadcast(beside):", f"    {ungrouped_body(scope, task.op)}", *lines]
         except GhcmError as error:  # what Spark cannot do stands somewhere in the program
             error.place = error.place or SourceLine(task.origin)
             raise
@@ -244,8 +272,8 @@ def _parameters(names: Names) -> list[str]:
     return [f"{local_name(name)} = job.given[{quote(name)}]" for name in sorted(names.parameters)]
 
 
-def _call(names: dict[str, str], task: Task, known: Mapping[str, str] = _NOTHING) -> str:
-    given = [known.get(edge.producer) or _variable(names, edge.producer) for edge in task.inputs]
+def _call(names: dict[str, str], task: Task, known: Mapping[str, str] = _NOTHING, further: Iterable[str] = ()) -> str:
+    given = [known.get(id) or _variable(names, id) for id in [*(edge.producer for edge in task.inputs), *further]]
     return f"{names[task.id]}({', '.join(['job', *given])})"
 
 

@@ -4,7 +4,7 @@ from dataclasses import fields
 from typing import assert_never
 
 from ghcm.expr import Expr, Lambda, Param, walk
-from ghcm.reducers import Aggregate, Builtin, Custom, Fields, Reducer
+from ghcm.reducers import Aggregate, Builtin, Custom, Fields, Phase, Reducer
 from ghcm.spg import ops
 from ghcm.spg.connectors import text_of
 from ghcm.spg.joining import JoinKind
@@ -21,7 +21,9 @@ from ghcm.types import Struct
 def summary(op: Op) -> str:
     """The operation in a line; a fused one has a line per stage of its own."""
     label = traits_of(op).label
-    return label.format_map({part.name: _text(getattr(op, part.name)) for part in fields(op)}) if label else _made(op)
+    made = label.format_map({part.name: _text(getattr(op, part.name)) for part in fields(op)}) if label else _made(op)
+    phase = op.phase if isinstance(op, ops.Phased) else Phase.WHOLE
+    return made if phase is Phase.WHOLE else f"{phase.value} {made}"
 
 
 def _made(op: Op) -> str:

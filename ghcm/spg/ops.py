@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from ghcm.expr import Expr, Lambda
-from ghcm.reducers import Aggregate, Reducer
+from ghcm.reducers import Aggregate, Phase, Reducer
 from ghcm.spg.connectors import Connector
 from ghcm.spg.joining import JoinKind
 from ghcm.spg.services import Lookup as Lookup  # noqa: PLC0414 - an operation like the others
@@ -177,6 +177,7 @@ class ReduceByKey:
     """One value per key (and window)."""
 
     reducer: Reducer
+    phase: Phase = Phase.WHOLE
 
 
 @operation(Traits(state=State.KEYED, exchange=Together.KEY_OR_ALL, time=Time.WINDOW))
@@ -184,11 +185,11 @@ class AggregateByKey:
     """The aggregates of the values per key (and window): a struct of them, or where `scalar` the only one.
 
     On a stream they are of all records (per window), as one record of them and the window. Without input: what they are
-    of nothing for a bounded unwindowed stream, else nothing.
-    """
+    of nothing for a bounded unwindowed stream, else nothing."""
 
     aggregates: tuple[Aggregate, ...]
     scalar: bool = False
+    phase: Phase = Phase.WHOLE
 
 
 @operation(Traits(label="group_by_key", state=State.KEYED, exchange=Together.KEY, time=Time.WINDOW))
@@ -200,6 +201,8 @@ class GroupByKey:
 class Count:
     """On pairs the number of values per key (and window); on a stream the number of records (per window). Without
     input: 0 for a bounded unwindowed stream, else nothing."""
+
+    phase: Phase = Phase.WHOLE
 
 
 @operation(Traits(state=State.KEYED, exchange=Together.KEY, time=Time.NONE))
@@ -221,15 +224,13 @@ class Latest:
 
     The values are a struct of the `record`, perhaps of its `order` before that, and perhaps of whether it is `deleted`
     behind it. Newest is the one with the greatest order, and of several with that order the greatest; without an order
-    the one that came last. A null `deleted` is no deletion.
-    """
+    the one that came last. A null `deleted` is no deletion."""
 
 
 @operation(Traits(label="revisions", state=State.KEYED, exchange=Together.KEY, time=Time.NONE))
 class Revisions:
     """The pairs of a table, so that whatever follows always has what the table holds: at each commit the pairs that the
-    table no longer holds are taken back, and those that it holds since then are given.
-    """
+    table no longer holds are taken back, and those that it holds since then are given."""
 
 
 @operation(Traits(label="distinct", state=State.KEYED, exchange=Together.EQUAL, time=Time.WINDOW))
@@ -269,8 +270,7 @@ class Join:
     window}`; of semi and anti joins it is the left one. A pair whose residual fails is a dead letter, and no pair.
 
     Lookups (`ghcm.spg.joining.is_lookup`) take left records one after the other and keep their order, event time and
-    watermark: in the whole right side, for whose end they wait, or in what an endless table had given on by then.
-    """
+    watermark: in the whole right side, for whose end they wait, or in what an endless table had given on by then."""
 
     kind: JoinKind
     left_keys: tuple[Lambda, ...]
@@ -393,6 +393,7 @@ class Reply:
 
 
 FlowOp: TypeAlias = Source | EventTime | ArrivalTime | RowOp | PythonBatch | Lookup | Sessions | Preceding | Union
+Phased: TypeAlias = ReduceByKey | AggregateByKey | Count
 GroupOp: TypeAlias = ReduceByKey | AggregateByKey | GroupByKey | Count
 WholeOp: TypeAlias = GroupOp | Latest | Changes | Revisions | Distinct | Sort | Top | Join | Iterate
 EndOp: TypeAlias = To | Publish | Reply

@@ -15,12 +15,11 @@ from ghcm.failing import can_fail
 from ghcm.optimizer.draft import Change, Draft
 from ghcm.optimizer.phases import Phases, phases_of
 from ghcm.optimizer.rules.rule import Declined, Outcome, Rewritten, Rule
+from ghcm.reducers import Phase
 from ghcm.spg import ops
 from ghcm.spg.graph import Exchange, Forward, Global, Hash, Input, Task
 from ghcm.spg.joining import JoinKind, joined_element
 from ghcm.types import Collection, Float, Shape, Struct, Type, pair_of, parts, strip, tuple_of
-
-_GROUPS = ops.Count | ops.ReduceByKey | ops.AggregateByKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class _Parts:
 
 
 def _below_join(draft: Draft, producer: Task, task: Task) -> Outcome | None:
-    if not isinstance(task.op, _GROUPS) or not isinstance(producer.op, ops.MapToPair):
+    if not isinstance(task.op, ops.Phased) or not isinstance(producer.op, ops.MapToPair):
         return None
     join, pairs = draft.task(producer.inputs[0].producer), producer.op.function
     if not isinstance(join.op, ops.Join) or draft.unit.kind != "batch" or producer.collection.windowed:
@@ -47,10 +46,9 @@ def _below_join(draft: Draft, producer: Task, task: Task) -> Outcome | None:
     if not isinstance(pairs.body, MakeStruct) or not op.left_keys:
         return None
     left, right = (draft.task(edge.producer) for edge in join.inputs)
-    if left.id.startswith(f"{task.id}.part"):
-        return None  # this has been done
-    if isinstance(left.op, _GROUPS):
-        return Declined("what is joined is reduced already")
+    if isinstance(left.op, ops.Phased):
+        done = left.op.phase is Phase.PARTIAL
+        return None if done else Declined("what is joined is reduced already")
     if can_fail(pairs.body) or any(can_fail(key.body) for key in op.left_keys):
         return Declined("a record may fail in the pair, and its dead letter holds what was joined")
     if draft.is_shared(join.id):

@@ -1,5 +1,6 @@
 """Joins of every kind, on every engine, with pairs that fail and keys that are null."""
 
+import json
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -11,6 +12,7 @@ from pyspark.sql import SparkSession
 from ghcm.errors import GhcmError
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
+from ghcm.optimizer import optimise
 from ghcm.source import Source
 from ghcm.spg.graph import Program
 from ghcm.spg.reference import run
@@ -18,6 +20,7 @@ from ghcm.spg.verify import verify
 from tests.campaigns import times
 from tests.conformance.spark_runs import agree
 from tests.conformance.spark_sinks import differences_on_spark
+from tests.conformance.test_spark_plans import plans_of, ran
 from tests.conformance.text_programs import agrees_natively, program_of
 from tests.unit.runtime.operators.harness import module_of
 
@@ -292,3 +295,23 @@ def test_records_that_fail_before_a_join_with_nothing_are_told(spark: SparkSessi
         ("zero_divisor", '{"k":1,"v":0}'),
         ("zero_divisor", '{"k":2,"v":3}'),
     ]
+
+
+@pytest.mark.slow
+def test_parts_of_groups_are_made_ahead_of_joins_but_of_what_is_sent_to_every_task(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    program, limit = optimise(program_of("partial_groups")).program, "spark.sql.autoBroadcastJoinThreshold"
+    shops = [{"shop": 1, "town": "x"}, {"shop": 1, "town": "y"}, {"shop": 2, "town": "x"}, {"shop": 3, "town": "z"}]
+    files = {"shops.json": "\n".join(map(json.dumps, shops)).encode()}
+    (tmp_path / "shops.json").write_bytes(files["shops.json"])
+    below: dict[str, set[bool]] = {}
+    try:
+        for size in ("10m", "-1"):
+            spark.conf.set(limit, size)
+            assert differences_on_spark(spark, program, files=files) == []
+            plans = map(ran, plans_of(spark, program, "u", tmp_path).values())
+            below[size] = {"Aggregate(" in "\n".join(plan).partition("Join ")[2] for plan in plans}
+    finally:
+        spark.conf.unset(limit)
+    assert below == {"10m": {False}, "-1": {True}}

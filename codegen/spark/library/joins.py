@@ -1,7 +1,7 @@
 """Joins: two data frames side by side, with a column for each field of a record until somebody needs it whole."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -71,6 +71,13 @@ class Residual(NamedTuple):
     error: str | None = None
     pair: Sequence[str] = ()
     step: Step | None = None
+
+
+def is_broadcast(rows: DataFrame) -> bool:
+    """Whether Spark sends rows to every task that joins them, as far as it knows before they are made."""
+    frame: Any = rows  # PySpark has no public way to either
+    limit = frame.sparkSession._jsparkSession.sessionState().conf().autoBroadcastJoinThreshold()
+    return bool(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes() <= limit)
 
 
 def joined(
