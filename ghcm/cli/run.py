@@ -155,6 +155,7 @@ def _follow(job: str, events: Events, report: Report, daemon: PrivateDaemon, ser
                 raise GhcmError("the daemon has ended", code="GHCM-728", hint="see its log in the state directory.")
             case "tick" | "job.commit":
                 report.look()
+                report.far(daemon.control)
             case _:
                 report.heard(event)
 

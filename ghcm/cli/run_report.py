@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_text
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
     from ghcm.runtime.sinks.backend import SinkView
 
 
+_FAR_SECONDS = 1.0
+"""How often to ask how far calls are."""
+
+
 class Report:
     """Of one run. What was in the sinks before it is not shown."""
 
@@ -46,6 +51,8 @@ class Report:
         self._sinks: Sinks | None = None
         self._waiting: set[str] = set()
         self._url = ""
+        self._begun = time.monotonic()
+        self._shown = 0.0
 
     @property
     def endless(self) -> bool:
@@ -99,6 +106,20 @@ class Report:
                 terminal.note(f"restart {event['job']['restarts']} of {event['job']['id']}")
             case _:
                 pass
+
+    def far(self, control: Control) -> None:
+        """Show how far batch units are, in a line that gives way to the next; where a person looks."""
+        now = time.monotonic()
+        if self._json or not terminal.shows_passing() or now - self._shown < _FAR_SECONDS:
+            return
+        self._shown = now
+        running = [
+            f"{call['unit']}: {call['feedback']['progress']:.0%} {call['feedback']['detail']}".rstrip()
+            for call in cast("list[Any]", control.ask("calls", program=self.program.name, limit=20)["calls"])
+            if call["feedback"]["state"] == "progress"
+        ]
+        if running:
+            terminal.passing(f"{'; '.join(running)}, {now - self._begun:.0f} s")
 
     def complete(self) -> None:
         """Say that everything is read and the run only serves now."""

@@ -42,18 +42,47 @@ def console(*, stderr: bool = False) -> Console:
     return Console(stderr=stderr, highlight=False)
 
 
+_passing = False
+"""Whether the last line on the terminal is about to go."""
+
+
+def passing(text: str) -> None:
+    """A line about how far it is, which gives way to whatever comes next; on a terminal only."""
+    global _passing  # noqa: PLW0603 - the terminal is one
+    if sys.stderr.isatty():
+        width = console(stderr=True).width - 1
+        print(f"\r\x1b[K{printable(text)[:width]}", end="", file=sys.stderr, flush=True)
+        _passing = True
+
+
+def shows_passing() -> bool:
+    """Whether a person looks at how it goes."""
+    return sys.stderr.isatty()
+
+
+def _cleared() -> None:
+    """Take away the line that gives way."""
+    global _passing  # noqa: PLW0603 - the terminal is one
+    if _passing:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        _passing = False
+
+
 def say(text: str) -> None:
     """A line of the result; what it holds of data steers no terminal."""
+    _cleared()
     print(printable(text) if is_terminal() else text, flush=True)
 
 
 def note(text: str) -> None:
     """A line about how it goes, which is no part of the result."""
+    _cleared()
     print(printable(text) if sys.stderr.isatty() else text, file=sys.stderr, flush=True)
 
 
 def warn(text: str) -> None:
     """A line that nobody should overlook: yellow where a person looks."""
+    _cleared()
     if sys.stderr.isatty():
         from rich.text import Text
 
@@ -77,6 +106,7 @@ def answer(document: object, text: str, *, json: bool) -> None:
 
 def error(problem: GhcmError) -> None:
     """The message of an error; its headline is red where a person looks."""
+    _cleared()
     if sys.stderr.isatty():
         from rich.text import Text
 
@@ -92,6 +122,7 @@ def error(problem: GhcmError) -> None:
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], empty: str) -> None:
     """Rows under their columns: ruled on a terminal, aligned text elsewhere, `empty` where there are none."""
+    _cleared()
     if not rows:
         note(empty)
         return

@@ -203,10 +203,10 @@ class Responder:
             self._watch(instruction.id, run)
 
     def _watch(self, id: str, run: CallRun) -> None:
-        """Break off a run whose call has its answer meanwhile: it was cancelled, or came too late."""
+        """Have a run tell how far it is, and break it off if its call has its answer: it was cancelled, or is late."""
         if id not in self._running or self._calls is None:
             return
-        answered = partial(self._calls.answered, id)
+        answered = partial(run.tell, self._calls)
 
         def look() -> None:
             self._answers.submit(answered, seen, self._lost)

@@ -15,11 +15,16 @@ from ghcm.runtime.engine.host import Saved
 from ghcm.runtime.engine.services import Services
 from ghcm.runtime.engine.unit_failure import unit_failure
 from ghcm.runtime.engine.wiring import Graph, Running, wire
+from ghcm.runtime.jobs.calls import CallStore
 from ghcm.runtime.operators.iterate import IterateOperator
-from ghcm.runtime.pubsub.envelope import Instruction, SinkVersion
+from ghcm.runtime.pubsub.envelope import Feedback, Instruction, SinkVersion, State
 from ghcm.spg.graph import Program, Task, Unit
 from ghcm.spg.ops import ReadTable
 from ghcm.values import from_json
+
+_TELLS_S = 1.0
+_MOST = 0.99
+"""What is read is not yet written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,7 @@ class CallRun:
         self._sinks: dict[str, SinkVersion] = {}
         self._as_of: int | None = None
         self._started = time.perf_counter()
+        self._tells_next = 0.0
 
     def _version(self, snapshot: int, task: str) -> str:
         return self.id
@@ -97,6 +103,20 @@ class CallRun:
         """
         for sink in self._graph.sinks.values():
             sink.worker.join(deadline)
+
+    def tell(self, calls: CallStore) -> bool:
+        """Note about once a second how far it is; whether the call has its answer already. Beside the loop."""
+        now = time.monotonic()
+        if now < self._tells_next:
+            return calls.answered(self.id)
+        self._tells_next = now + _TELLS_S
+        sources = list(self._graph.sources.values())
+        shares = [each.share() for each in sources]
+        known = [each for each in shares if each is not None]
+        share = min(known) if known and len(known) == len(shares) else 0.0
+        rows = sum(each.counters.given for each in sources)
+        feedback = Feedback(self.id, State.PROGRESS, min(share, _MOST), f"{rows:,} rows read")
+        return not calls.progress(self.id, feedback)
 
     def mark_dirty(self) -> None:
         """A call takes no snapshots."""

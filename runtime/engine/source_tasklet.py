@@ -12,7 +12,7 @@ from ghcm.runtime.engine.instances import Instance
 from ghcm.runtime.engine.routes import Route
 from ghcm.runtime.engine.scheduler import Progress, Timer
 from ghcm.runtime.engine.tasklet import Outputs, UnitTasklet
-from ghcm.runtime.sources.source import Divisible, Source
+from ghcm.runtime.sources.source import Divisible, Measured, Source
 from ghcm.spg.graph import Task
 
 _ROWS = 8192
@@ -69,6 +69,12 @@ class SourceTasklet(UnitTasklet):
     def bytes_taken(self) -> int:
         """As many as it gives on: how many they were outside, sources do not say."""
         return self.counters.given_bytes
+
+    def share(self) -> float | None:
+        """How much of its input it has given on, from 0 to 1; None where its source does not know."""
+        if self._done:
+            return 1.0
+        return self.source.share() if isinstance(self.source, Measured) else None
 
     def inject(self, snapshot: int) -> None:
         """Have the next step send this snapshot's barrier."""

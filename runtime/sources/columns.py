@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.formats.chunks import Letters
-from ghcm.runtime.sources.source import Source
+from ghcm.runtime.sources.source import Measured, Source
 from ghcm.spg.graph import Task
 from ghcm.types import Struct
 
@@ -44,6 +44,10 @@ class SomeColumns:
     def due(self) -> float | None:
         """As the source."""
         return self._source.due
+
+    def share(self) -> float | None:
+        """As the source, where that knows."""
+        return self._source.share() if isinstance(self._source, Measured) else None
 
     def position(self) -> object:
         """As the source."""

@@ -70,6 +70,15 @@ class Divisible(Protocol):
         ...
 
 
+@runtime_checkable
+class Measured(Protocol):
+    """What a source also offers that knows how much it has to read."""
+
+    def share(self) -> float | None:
+        """How much of its input has been polled, from 0 to 1; None where that is not known."""
+        ...
+
+
 T = TypeVar("T")
 
 

@@ -21,3 +21,18 @@ def test_data_steers_no_terminal(
     said = capsys.readouterr()
     assert (said.out + said.err).count("[bold]x") == 5
     assert (("\x1b[2J" in said.out), ("\x1b[2J" in said.err)) == ((False, False) if watched else (True, True))
+
+
+@pytest.mark.parametrize("watched", [True, False])
+def test_how_far_it_is_gives_way_on_a_terminal_alone(
+    watched: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: watched)
+    for share in (1, 2):
+        terminal.passing(f"{share} % " + "x" * 1000)
+    terminal.note("a line")
+    terminal.note("another")
+    said = capsys.readouterr().err
+    lines = said.split("\r\x1b[K")
+    assert [line[:3] for line in lines] == (["", "1 %", "2 %", "a l"] if watched else ["a l"])
+    assert all(len(line) < 500 for line in lines) and lines[-1] == "a line\nanother\n"

@@ -99,8 +99,9 @@ def test_small_calls_are_run_here_and_large_ones_go_to_spark(tmp_path: Path) -> 
         assert _answer(caches["count"], "5").engine == "spark"  # told by who had taken the call
 
         send("6", "long", {})
-        while (call := store.calls.get("6")) is None or call.started is None:
+        while (call := store.calls.get("6")) is None or "rows read" not in call.feedback.detail:
             engine.check()
+        assert call.feedback.state is State.PROGRESS and call.started is not None
         store.calls.cancel("6")
         assert _answer(caches["long"], "6").state is State.CANCELLED
         assert engine.status()["units"]["long"]["running"] == 0  # type: ignore[index]

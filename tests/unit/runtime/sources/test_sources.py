@@ -11,6 +11,7 @@ from threading import Event, Thread
 import pytest
 
 from ghcm.errors import GhcmError
+from ghcm.runtime.sources.columns import SomeColumns
 from ghcm.runtime.sources.files import FilesSource
 from ghcm.runtime.sources.memory import GenerateSource
 from ghcm.runtime.sources.tcp import SocketSource
@@ -113,6 +114,23 @@ def test_a_server_that_is_not_there_fails_the_unit(tmp_path: Path) -> None:
         source = Socket("127.0.0.1", nobody.getsockname()[1], Format("text"))
         with pytest.raises(GhcmError, match="cannot read from"):
             engine(copying(source, LINE, sink("out", "out", LINE)), tmp_path).run()
+
+
+def test_files_know_how_much_of_them_was_read(tmp_path: Path) -> None:
+    for name, lines in (("a", 3_000), ("b", 1_000)):
+        (tmp_path / f"{name}.txt").write_text("a line\n" * lines, encoding="utf-8")
+    files, more = FilesSource(Files("*.txt", Format("text")), LINE, "p", tmp_path, piece=7_000), Event()
+    source = SomeColumns(files, LINE, LINE)
+    source.open(None, more.set)
+    shares = [source.share()]
+    while not source.ended:
+        if source.poll(1, lambda *_: None) is None and not source.ended:
+            assert more.wait(30)
+            more.clear()
+        shares.append(source.share())
+    source.close()
+    known = [each for each in shares if each is not None]
+    assert known == sorted(known) == shares and (known[0], known[-1]) == (0.0, 1.0) and 0.75 in known
 
 
 def test_a_damaged_gz_file_fails_the_unit(tmp_path: Path) -> None:
