@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import ParamSpec, TypeVar, cast
@@ -27,7 +28,7 @@ _NEAR = 200
 
 
 @dataclass
-class Shown:
+class _Shown:
     """How many columns the excerpts of messages may have; None: as in files. No context variable, which could not go to
     Spark's Python workers, as errors do with all that they name.
     """
@@ -35,8 +36,7 @@ class Shown:
     columns: int | None = None
 
 
-SHOWN = Shown()
-"""Set by who writes to a terminal."""
+_SHOWN = _Shown()
 
 _LEAST = 8
 """Columns of each of the three parts on the narrowest terminal."""
@@ -245,6 +245,16 @@ def printable(text: str) -> str:
     return _UNPRINTABLE.sub(lambda found: found[0] if found[0] in "\n\t" else "\ufffd", text)
 
 
+@contextmanager
+def fitting(columns: int) -> Generator[None]:
+    """Within, messages are rendered for a terminal of so many columns."""
+    before, _SHOWN.columns = _SHOWN.columns, columns
+    try:
+        yield
+    finally:
+        _SHOWN.columns = before
+
+
 def render(diagnostic: Diagnostic) -> str:
     """The message as a person reads it: headline, source position, source line with carets, detail, hint."""
     lines = [f"error[{diagnostic.code}]: {diagnostic.message}"]
@@ -289,7 +299,7 @@ def _pointed(before: str, marked: str, after: str, head: str, head_below: str) -
     from rich.cells import cell_len
 
     before, marked, after = (_UNPRINTABLE.sub("\ufffd", part.replace("\t", " ")) for part in (before, marked, after))
-    wide = SHOWN.columns
+    wide = _SHOWN.columns
     room = 3 * _NEAR if wide is None else max(3 * _LEAST, wide - cell_len(head))
     marked = _cut(marked, _NEAR if wide is None else room - 2 * _LEAST)
     before = _cut(before[::-1], _NEAR if wide is None else (room - cell_len(marked)) * 2 // 3)[::-1]

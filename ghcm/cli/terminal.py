@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ghcm.errors import SHOWN, GhcmError, printable
+from ghcm.errors import GhcmError, fitting, printable
 from ghcm.support import MOST_INSTANCES
 
 if TYPE_CHECKING:
@@ -110,8 +110,8 @@ def error(problem: GhcmError) -> None:
     if sys.stderr.isatty():
         from rich.text import Text
 
-        SHOWN.columns = console(stderr=True).width
-        styled = Text(printable(str(problem)))
+        with fitting(console(stderr=True).width):
+            styled = Text(printable(str(problem)))
         styled.highlight_regex(r"(?m)^error\[[^\]]*\]", "bold red")
         styled.highlight_regex(r"(?m)^\s*= (detail|hint):", "cyan")
         styled.highlight_regex(r"(?m)^\s+\|\s+\^+$", "bold red")

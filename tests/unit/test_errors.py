@@ -3,7 +3,7 @@
 import pytest
 from rich.cells import cell_len
 
-from ghcm.errors import SHOWN, Diagnostic, render
+from ghcm.errors import Diagnostic, fitting, render
 from ghcm.source import Source, Span
 
 
@@ -44,9 +44,10 @@ def test_of_a_long_line_only_what_is_near_is_shown() -> None:
 
 
 @pytest.mark.parametrize(("before", "after"), [(0, 300), (300, 0), (150, 150), (0, 0), (2, 3)])
-def test_an_excerpt_fits_the_terminal(before: int, after: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SHOWN, "columns", 60)
+def test_an_excerpt_fits_the_terminal(before: int, after: int) -> None:
     for letter in "x日":
-        line, carets = shown(letter * before + "wrong" + letter * after, "wrong")
+        text = letter * before + "wrong" + letter * after
+        with fitting(60):
+            line, carets = shown(text, "wrong")
         assert cell_len(" 1 | " + line) <= 60
         assert cell_len(line.partition("wrong")[0]) == len(carets) - len("wrong") and "wrong" in line

@@ -3,7 +3,8 @@
 import pytest
 
 from ghcm.cli import terminal
-from ghcm.errors import GhcmError
+from ghcm.errors import Diagnostic, GhcmError, render
+from ghcm.source import Source, Span
 
 
 @pytest.mark.parametrize("watched", [True, False])
@@ -17,7 +18,10 @@ def test_data_steers_no_terminal(
     terminal.table(["s"], [[data]], "nothing")
     for line in (terminal.say, terminal.note, terminal.warn):
         line(data)
+    far = Diagnostic("GHCM-100", "wrong", Span(Source("p.istream", "x" * 150), 149, 150))
+    elsewhere = render(far)
     terminal.error(GhcmError(f"found {data}"))
+    assert render(far) == elsewhere
     said = capsys.readouterr()
     assert (said.out + said.err).count("[bold]x") == 5
     assert (("\x1b[2J" in said.out), ("\x1b[2J" in said.err)) == ((False, False) if watched else (True, True))

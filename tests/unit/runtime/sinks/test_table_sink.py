@@ -354,7 +354,7 @@ def test_a_long_text_of_csv_is_read_again(tmp_path: Path) -> None:
     ("text", "line", "why"),
     [
         ('name,count\n"a",1\n"b"c,2\n', 3, "expected after"),
-        ('name,count\n"a\nb",1\n"c', 4, "unexpected end of data"),
+        ('name,count\n"a\nb",1\n"c', 4, "a quote is not closed"),
         ("name,number\na,1\n", 1, 'the header has no "count"'),
         ("name,count\na,1,2\n", 2, "3 fields, the header has 2"),
     ],
