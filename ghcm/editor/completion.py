@@ -157,7 +157,8 @@ def _columns(type_: Type) -> Iterator[Proposal]:
 def _methods(type_: Type) -> Iterator[Proposal]:
     """The functions that take such a value first, and what goes through the items of a list."""
     if isinstance(strip(type_), List):
-        yield from (Proposal(name, Kind.FUNCTION, f"xs.{name}(x => ...)") for name in (*EACH, *WHOLE))
+        forms = {name: f"xs.{name}(x => ...)" for name in (*EACH, *WHOLE)} | {"fold": "xs.fold(0, (so_far, x) => ...)"}
+        yield from (Proposal(name, Kind.FUNCTION, form) for name, form in forms.items())
     for name, function in sorted(CALLABLE.items()):
         if FUNCTIONS[function].method and _takes(function, type_):
             yield _function(name)
