@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any
 from ghcm.runtime.formats.in_order import InOrder
 from ghcm.runtime.formats.messages import Block, Messages
 from ghcm.runtime.pubsub.kafka_connection import Kafka as Settings
+from ghcm.runtime.sources.kafka.cutting import Cutter, Records
 from ghcm.runtime.sources.kafka.progress import Partition, Read
-from ghcm.runtime.sources.kafka.record_batches import Cutter, RecordBatch, Records, Unread
+from ghcm.runtime.sources.kafka.record_batches import RecordBatch, Unread
 from ghcm.spg.connectors import Kafka
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class Backlog:
         try:
             cutter, messages = self._idle.pop()
         except IndexError:
-            cutter, messages = Cutter(), self.make()
+            cutter, messages = Cutter(times=any(word == "timestamp" for word, _ in self.connector.fields)), self.make()
         try:
             records = cutter.cut(batches).between(fetched.begin, end)
             if not len(records.offsets):
