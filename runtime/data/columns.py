@@ -173,7 +173,7 @@ def _lists(name: str, values: Sequence[object], item: types.Type) -> pl.Series:
         end += 0 if each is None else len(each)
     arrow: Any = pa
     array = arrow.LargeListArray.from_arrays(arrow.array([*offsets, end], arrow.int64()), flat.to_arrow())
-    return pl.Series(name, array, dtype=pl.List(flat.dtype)).cast(pl.List(dtype(item)))
+    return of_arrow(array, name).cast(pl.List(dtype(item)))
 
 
 def _items(column: pl.Series, item: types.Type) -> list[object]:

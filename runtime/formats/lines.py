@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from ghcm import types
 from ghcm.formats.csv_records import line_writer
-from ghcm.runtime.data.columns import Row, columns_of, rows_of, values
+from ghcm.runtime.data.columns import Row, columns_of, of_arrow, rows_of, values
 from ghcm.spg.connectors import Format
 from ghcm.types import Struct, Type, strip
 from ghcm.values import cell_writer, compact, own_writer
@@ -81,7 +81,7 @@ def _has_to_escape(texts: pl.Series) -> bool:
     if not content:
         return False
     arrow: Any = pa
-    codes = pl.Series(arrow.Array.from_buffers(arrow.uint8(), content.size, [None, content]))
+    codes = of_arrow(arrow.Array.from_buffers(arrow.uint8(), content.size, [None, content]))
     return cast("int", codes.min()) < ord(" ") or any((codes == ord(each)).any() for each in '"\\')
 
 
