@@ -12,10 +12,12 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias, cast
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 
 from ghcm import types
+from ghcm.runtime.data.checksums import crc32_of
 from ghcm.runtime.data.columns import values
 from ghcm.runtime.data.keys import identity_of, value_of
 from ghcm.values import encoder
@@ -141,8 +143,7 @@ def _column(keys: pl.Series, type_: types.Type) -> pl.Series:
         case types.Null():
             return pl.repeat(_mix(_NULL), len(keys), dtype=pl.UInt64, eager=True)
         case types.String() | types.Enumeration() | types.Bytes():
-            held: list[bytes] = keys.cast(pl.Binary).fill_null(b"").to_list()
-            hashed = _mixed(pl.Series(list(map(zlib.crc32, held)), dtype=pl.UInt64))
+            hashed = _mixed(pl.Series(crc32_of(keys.cast(pl.Binary).fill_null(b"")).astype(np.uint64)))
         case types.Float():
             hashed = _mixed(_bits(keys))
         case _ if isinstance(plain, _WHOLE):
