@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import polars as pl
@@ -25,7 +25,7 @@ def crc32_of(texts: pl.Series) -> Sums:
     """The checksums of a column of bytes without nulls."""
     if not len(texts):
         return np.empty(0, np.uint32)
-    array: Any = texts.to_arrow(compat_level=pl.CompatLevel.oldest())
+    array = cast("Any", texts).to_arrow(compat_level=pl.CompatLevel.oldest())
     _, offsets, content = array.buffers()
     begins = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(texts) + 1]
     sizes = np.diff(begins)
