@@ -336,7 +336,7 @@ def test_kill_9_at_any_moment_loses_and_doubles_nothing(tmp_path: Path) -> None:
     written.write_text(program(topic, ", until = latest"))
     environment = clean_environment(**kafka().variables())
     kills = 0
-    for after_s in (*(chance.uniform(0.05, 0.4) for _ in range(6)), 0):
+    for after_s in (*(chance.uniform(0.01, 0.1) for _ in range(6)), 0):
         if not killed("tests.system.kafka_runs", tmp_path, written, after_s=after_s, environment=environment):
             break
         kills += 1
