@@ -56,6 +56,8 @@ class SourceTasklet(UnitTasklet):
         if isinstance(self.source, Divisible):
             self.source.divide(self.instance.number, self.instance.of)
             position = self.source.together(positions) if len(positions) > 1 else position
+        else:
+            assert self.instance.of == 1, f"{type(self.source).__name__} would be read by each instance as a whole"
 
         def wake() -> None:
             scheduler.post(lambda: scheduler.wake(self))

@@ -1,10 +1,10 @@
 """A source of which only some columns go on: those that a task reads."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.formats.chunks import Letters
-from ghcm.runtime.sources.source import Measured, Source
+from ghcm.runtime.sources.source import Divisible, Measured, Source
 from ghcm.spg.graph import Task
 from ghcm.types import Struct
 
@@ -21,6 +21,15 @@ class SomeColumns:
     def open(self, position: object, wake: Callable[[], None]) -> None:
         """As the source."""
         self._source.open(position, wake)
+
+    def divide(self, number: int, of: int) -> None:
+        """As the source; one that cannot be divided has one instance."""
+        if isinstance(self._source, Divisible):
+            self._source.divide(number, of)
+
+    def together(self, positions: Sequence[object]) -> object:
+        """As the source; one that cannot be divided has one position."""
+        return self._source.together(positions) if isinstance(self._source, Divisible) else positions[0]
 
     def partitions(self) -> frozenset[str]:
         """As the source."""

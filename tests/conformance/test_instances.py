@@ -24,7 +24,7 @@ from ghcm.spg.verify import verify
 from ghcm.types import Struct
 from ghcm.verification.compare import differences
 from tests.campaigns import times
-from tests.conformance.live_runs import Compiled
+from tests.conformance.live_runs import Compiled, checked
 from tests.laws.covered_types import nodes
 from tests.laws.spgs import programs
 from tests.redis_server import connected
@@ -83,3 +83,31 @@ def test_three_instances_leave_what_the_reference_leaves(program: Program) -> No
     dead = [(letter["task"], letter["reason"], letter["input"]) for letter in letters]
     found = differences(several, expected, sinks=sinks, dead=dead)
     assert found == [], print_program(plan)
+
+
+FILES = """
+program shares
+record Row { n: int, host: string, note: string }
+sink sums = files("sums", mode = append)
+stream u parallelism = 3 {
+  files("*.json", format = json).as(Row).map_to_pair(r => (r.host, r.n)).reduce_by_key((a, b) => a + b).to(sums)
+}
+"""
+
+
+def test_each_instance_reads_its_share_of_files_whichever_columns_are_read(tmp_path: Path) -> None:
+    for number in range(5):
+        rows = [{"n": n, "host": f"h{n % 3}", "note": "read by nobody"} for n in range(number, 15_000, 5)]
+        (tmp_path / f"{number}.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    plan = optimise(checked(FILES)).program
+    assert plan.units[0].tasks[0].schema != plan.units[0].tasks[0].whole
+    connections, state = connected(tmp_path), tmp_path / "state"
+    for parallelism in (3, 2):
+        running = Engine(
+            Compiled(plan), connections=connections, state=state, commit_s=0.001, piece=2000, parallelism=parallelism
+        )
+        running.start()
+        running.wait(0.05)
+        running.close()
+    Engine(Compiled(plan), connections=connections, state=state).run()
+    assert sorted(read(plan.sinks[0], connections)) == [(f"h{n}", sum(range(n, 15_000, 3))) for n in range(3)]
