@@ -59,8 +59,9 @@ def test_filters_and_columns_reach_the_scan_of_parquet(spark: SparkSession, tmp_
 
 
 def test_what_is_not_read_of_parquet_does_not_count_when_joins_are_planned(spark: SparkSession, tmp_path: Path) -> None:
+    arrow, parquet = pa, pq
     file, rows = tmp_path / "flows.parquet", 1000
-    pq.write_table(pa.table({"bytes": range(rows), **{f"text_{n}": ["long"] * rows for n in range(20)}}), file)
+    parquet.write_table(arrow.table({"bytes": range(rows), **{f"text_{n}": ["long"] * rows for n in range(20)}}), file)
     text = 'responsive batch u() {\n  files("flows.parquet", format = parquet).as(Few).reply()\n}\n'
     size = execution_of(text, spark, tmp_path).optimizedPlan().stats().sizeInBytes()
     assert size < file.stat().st_size / 10
