@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from bench.sistream1 import SOURCES, left_by, session, write_events
+from bench.sistream1 import SOURCES, left_by, ours, session, write_events
 from bench.table import Row
 from bench.turns import Contestant, answer, beside, in_turn
 
@@ -65,19 +64,6 @@ def _command(name: str, folder: Path) -> list[str]:
     return [sys.executable, "-m", "bench.eager", name, str(folder / name)]
 
 
-def _ghcm(folder: Path, spark: SparkSession, without: tuple[str, ...]) -> Callable[[], None]:
-    from ghcm.driver import build
-    from ghcm.runtime.bundle import Bundle
-
-    bundle = Bundle.open(build(PROGRAM, folder / "eager.ghcm", without=without))
-    unit = bundle.unit_module("countries", "spark")
-
-    def run() -> None:
-        unit.run(spark, {}, {"call": f"{time.monotonic_ns()}", "base": str(folder), "dead": str(folder / "dead")})
-
-    return run
-
-
 def _by_hand(folder: Path, spark: SparkSession) -> Callable[[], None]:
     from pyspark.sql import functions as F
 
@@ -98,4 +84,4 @@ if __name__ == "__main__":
     spark = session(place)
     without = ("pre-aggregate",) if name == "late" else ()
     own = name in ("ghcm", "late")
-    answer(_ghcm(place, spark, without) if own else _by_hand(place, spark))
+    answer(ours(PROGRAM, "countries", place, spark, without) if own else _by_hand(place, spark))

@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ import polars as pl
 
 from bench.table import Row
 from bench.turns import Contestant, answer, beside, in_turn
+from ghcm.optimizer import PASSES
 from ghcm.tables.delta import DeltaTable
 
 if TYPE_CHECKING:
@@ -75,17 +76,15 @@ def _command(name: str, folder: Path) -> list[str]:
     return [sys.executable, "-m", "bench.sistream1", name, str(folder / name)]
 
 
-def _ghcm(folder: Path, spark: SparkSession, *, optimised: bool) -> Callable[[], None]:
+def ours(program: Path, unit: str, folder: Path, spark: SparkSession, without: Sequence[str]) -> Callable[[], None]:
+    """What runs a unit of the program as GHCM makes it without these passes."""
     from ghcm.driver import build
-    from ghcm.optimizer import PASSES
     from ghcm.runtime.bundle import Bundle
 
-    without = () if optimised else [each.name for each in PASSES]
-    bundle = Bundle.open(build(PROGRAM, folder / "sistream1.ghcm", without=without))
-    unit = bundle.unit_module("greatest", "spark")
+    job = Bundle.open(build(program, folder / f"{program.stem}.ghcm", without=without)).unit_module(unit, "spark")
 
     def run() -> None:
-        unit.run(spark, {}, {"call": f"{time.monotonic_ns()}", "base": str(folder), "dead": str(folder / "dead")})
+        job.run(spark, {}, {"call": f"{time.monotonic_ns()}", "base": str(folder), "dead": str(folder / "dead")})
 
     return run
 
@@ -128,5 +127,6 @@ def session(folder: Path) -> SparkSession:
 if __name__ == "__main__":
     name, place = sys.argv[1], Path(sys.argv[2])
     spark = session(place)
+    without = [each.name for each in PASSES] if name == "plain" else []
     own = name in ("ghcm", "plain")
-    answer(_ghcm(place, spark, optimised=name == "ghcm") if own else _by_hand(place, spark, name))
+    answer(ours(PROGRAM, "greatest", place, spark, without) if own else _by_hand(place, spark, name))

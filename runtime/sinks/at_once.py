@@ -3,22 +3,21 @@ seen. What is seen with a snapshot alone goes by `SinkWriter`.
 """
 
 import uuid
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from ghcm.runtime.data.columns import Row
-from ghcm.runtime.sinks.backend import Commit, SinkWriter
+from ghcm.runtime.sinks.passing import PassingWriter
 
 
 @dataclass
-class AtOnceWriter:
+class AtOnceWriter(PassingWriter):
     """A `SinkWriter` that commits what it is handed, each time as a version of its own; the versions that it is asked
     to prepare have nothing left to show.
     """
 
-    writer: SinkWriter
     written: int = 0
 
     def write(self, rows: Sequence[Row] | pl.DataFrame) -> None:
@@ -42,15 +41,3 @@ class AtOnceWriter:
         rows, self.written = self.written, 0
         self.writer.prepare(version)
         return rows
-
-    def commit(self, version: str) -> Commit:
-        return self.writer.commit(version)
-
-    def abort(self, version: str) -> None:
-        self.writer.abort(version)
-
-    def recover(self, keep: Collection[str] = ()) -> None:
-        self.writer.recover(keep)
-
-    def close(self) -> None:
-        self.writer.close()

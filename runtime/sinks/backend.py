@@ -105,9 +105,8 @@ class SinkWriter(Protocol):
     """Writes one sink, from one thread. Two phases, so that a snapshot can stand between them.
 
     Nothing is visible before `commit`; rows may come between the two, and belong to the next version. `prepare` and
-    `commit` may be repeated, and `commit` and `abort` of a prepared
-    version may be called on a new writer after the old one has died. Versions are unique per sink for ever: made from
-    job and snapshot, or the call's id.
+    `commit` may be repeated, and `commit` and `abort` of a prepared version may be called on a new writer after the old
+    one has died. Versions are unique per sink for ever: made from job and snapshot, or the call's id.
     """
 
     def write(self, rows: Sequence[Row] | pl.DataFrame) -> None:

@@ -1,23 +1,23 @@
 """Writers of what changes: of the rows that come and go within a version only what is left of them is written."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
 
 from ghcm.runtime.data.columns import Row, rows_of
 from ghcm.runtime.data.keys import naming_of
-from ghcm.runtime.sinks.backend import Commit, KeyOf, SinkWriter
+from ghcm.runtime.sinks.backend import KeyOf
+from ghcm.runtime.sinks.passing import PassingWriter
 from ghcm.spg.graph import Sink
 
 
 @dataclass
-class RevisingWriter:
+class RevisingWriter(PassingWriter):
     """A `SinkWriter` that hands on each key once a version. A row that is taken back makes its key go, unless another
     row has its key by then: rows come from several instances, and the order in which two of them come says nothing.
     """
 
-    writer: SinkWriter
     sink: Sink
     key: KeyOf
     _come: dict[object, Row] = field(default_factory=dict[object, Row])
@@ -63,17 +63,8 @@ class RevisingWriter:
         if come:
             self.writer.write(list(come.values()))
             self._come = {}
-        return self.writer.prepare(version)
-
-    def commit(self, version: str) -> Commit:
-        return self.writer.commit(version)
-
-    def abort(self, version: str) -> None:
-        self.writer.abort(version)
-
-    def recover(self, keep: Collection[str] = ()) -> None:
-        self.writer.recover(keep)
+        return super().prepare(version)
 
     def close(self) -> None:
         self._come, self._gone = {}, {}
-        self.writer.close()
+        super().close()
