@@ -2,14 +2,16 @@
 
 What it does: puts a part of an aggregation below the join that it stands behind (eager aggregation).
 Why: the join takes one record of each of its keys, and no more are exchanged for it.
-Example: the first three become the rest (`tests/golden/optimiser/eager.spg` in full)::
+Example: the first three become the rest (`tests/golden/optimiser/eager.out` has more such)::
 
     sides = join(inner, [(s: Sale) => s.shop], [(p: Shop) => p.id], none, false) <- sales hash(shop), shops hash(id)
     pairs = map_to_pair((j: {left: Sale, right: Shop}) => (j.right.town, j.left.price)) <- sides
     most = reduce_by_key(max) <- pairs hash(key)
     most.pairs = map_to_pair((left: Sale) => (left.shop, left.price)) <- sales
-    most.part = reduce_by_key(max) <- most.pairs hash(key)
+    most.part = reduce_by_key(max, phase = partial) <- most.pairs hash(key)
     sides = join(inner, [(p: {key: int, value: int}) => p.key], ...) <- most.part hash(key), shops hash(id)
+    pairs = map_to_pair((j: ...) => (j.right.town, j.left.value)) <- sides
+    most = reduce_by_key(max, phase = merge) <- pairs hash(key)
 
 Requires and keeps: simplified graphs, which it leaves simplified. Keeps the id of the aggregation, whose groups these
 are, and every dead letter: only what cannot fail is moved.
