@@ -117,6 +117,9 @@ def measure() -> list[Row]:
             stdout=subprocess.DEVNULL,
         )
         try:
+            while not Path(socket).exists():
+                assert server.poll() is None, "Redis has ended before it listened"
+                time.sleep(0.02)
             return _rates(folder, socket)
         finally:
             server.terminate()
@@ -124,8 +127,6 @@ def measure() -> list[Row]:
 
 
 def _rates(folder: Path, socket: str) -> list[Row]:
-    while not Path(socket).exists():
-        time.sleep(0.02)
     with redis.Redis(unix_socket_path=socket) as direct:
         pipeline: Any = direct.pipeline(transaction=False)
         for key in range(RECORDS):
