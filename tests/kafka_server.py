@@ -95,7 +95,7 @@ def send(topic: str, *partitions: Sequence[Message | bytes | None], settings: Ka
 
 
 def records(topic: str, settings: Kafka | None = None, patience: float = 30.0) -> list[Any]:
-    """All records of a topic, as anyone sees them."""
+    """All records of a topic, those of transactions that came to nothing too."""
     consumer = KafkaConsumer(**(settings or kafka()).options(patience), enable_auto_commit=False)
     partitions = [TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic)]
     consumer.assign(partitions)
@@ -107,9 +107,9 @@ def records(topic: str, settings: Kafka | None = None, patience: float = 30.0) -
     return found
 
 
-def messages(*topics: str) -> list[list[Sent]]:
-    """All messages of each topic, in no order, however they are compressed."""
-    consumer: Any = Consumer(client(group_id="test", enable_partition_eof=True))
+def messages(*topics: str, settings: Kafka | None = None) -> list[list[Sent]]:
+    """All messages of each topic that are committed, in no order, however they are compressed."""
+    consumer: Any = Consumer(client(settings, group_id="test", enable_partition_eof=True))
     found: dict[str, list[Sent]] = {topic: [] for topic in topics}
     known = consumer.list_topics(timeout=30).topics
     parts = [Part(topic, each, OFFSET_BEGINNING) for topic in topics for each in known[topic].partitions]
