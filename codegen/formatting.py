@@ -7,6 +7,7 @@ changes: lines are broken inside brackets only, and one trailing comma is added 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 _OPEN, _CLOSE = "([{", ")]}"
@@ -187,43 +188,47 @@ def _split(code: str, separator: str) -> list[str]:
     return [code[start:end] for start, end in zip(starts, [*offsets, len(code)], strict=True)]
 
 
+_TEXTS = r'"(?:[^"\\]|\\.)*"?|\'(?:[^\'\\]|\\.)*\'?'
+_TOKENS = rf"{_TEXTS}|#|[{re.escape(_OPEN + _CLOSE)}]"
+"""What depth depends on; a comment ends what there is to see."""
+_BRACKETS = re.compile(_TOKENS)
+
+
+@lru_cache
+def _tokens_and(words: tuple[str, ...]) -> re.Pattern[str]:
+    """What depth depends on, and nothing before each of the words, none of which begins with such."""
+    return re.compile(f"{_TOKENS}|(?={'|'.join(map(re.escape, words))})")
+
+
 def _top_level(code: str, words: tuple[str, ...]) -> Iterator[int]:
     """Where one of the words stands outside of brackets and strings."""
-    for offset, depth in _depths(code):
-        if depth == 0 and code.startswith(words, offset):
-            yield offset
+    depth = 0
+    for found in _tokens_and(words).finditer(code):
+        token = found[0]
+        if token == "#":
+            return
+        if not token and depth == 0:
+            yield found.start()
+        depth += _step(token)
 
 
 def _outer_brackets(code: str) -> list[_Brackets]:
     found: list[_Brackets] = []
-    start = 0
-    before = 0
-    for offset, depth in _depths(code):
-        if code[offset] in _OPEN and before == 0 and depth == 1:
-            start = offset
-        if code[offset] in _CLOSE and depth == 0 and before == 1:
-            found.append(_Brackets(start, offset))
-        before = depth
+    start = depth = 0
+    for each in _BRACKETS.finditer(code):
+        if each[0] == "#":
+            break
+        step = _step(each[0])
+        if step > 0 and depth == 0:
+            start = each.start()
+        if step < 0 and depth == 1:
+            found.append(_Brackets(start, each.start()))
+        depth += step
     return found
 
 
-def _depths(code: str) -> Iterator[tuple[int, int]]:
-    """The offsets outside of strings and comments with the depth of brackets behind the character."""
-    depth, offset = 0, 0
-    while offset < len(code):
-        char = code[offset]
-        if char in "\"'":
-            offset = _string_end(code, offset)
-            continue
-        if char == "#":
-            return
-        depth += (char in _OPEN) - (char in _CLOSE)
-        yield offset, depth
-        offset += 1
-
-
-def _string_end(code: str, start: int) -> int:
-    quote, offset = code[start], start + 1
-    while offset < len(code) and code[offset] != quote:
-        offset += 2 if code[offset] == "\\" else 1
-    return offset + 1
+def _step(token: str) -> int:
+    """How much deeper it is behind a token."""
+    if len(token) != 1:
+        return 0
+    return (token in _OPEN) - (token in _CLOSE)
