@@ -274,6 +274,11 @@ def beside_others(value: Type) -> Struct:
     return Struct((Field("current", value), Field("before", List(value))))
 
 
+def before_silence(value: Type) -> Struct:
+    """The value before a silence, and when it was."""
+    return Struct((Field("last", value), Field("since", Timestamp())))
+
+
 class Shape(Enum):
     """What a collection is: a stream of records, of pairs, or a table that keeps the latest value per key."""
 

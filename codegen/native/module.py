@@ -20,7 +20,7 @@ from ghcm.codegen.native.sections import Module, Place, Section, entry
 from ghcm.codegen.native.snippets import quoted
 from ghcm.codegen.native.tasks import iterating, publishing, reading, sorting, timing, writing
 from ghcm.codegen.templating import render
-from ghcm.spg import ops
+from ghcm.spg import ops, sequences
 from ghcm.spg.graph import Program, Task, Unit, step_unit
 from ghcm.support import YES, Never, NotYet, Support
 from ghcm.types import Shape
@@ -122,7 +122,7 @@ def _section(program: Program, at: Place) -> Section | None:
             return reading(at, key)
         case ops.Source() | ops.ArrivalTime() | ops.Sessions() | ops.PythonBatch() | ops.Lookup() | ops.Union():
             return None
-        case ops.Latest() | ops.Revisions() | ops.Preceding():
+        case ops.Latest() | ops.Revisions() | sequences.Preceding() | sequences.Absent():
             return None
         case ops.Changes() | ops.Distinct() | ops.Iterate() | ops.ReadSink() | ops.ReadTable() | ops.Reply():
             return None

@@ -17,7 +17,7 @@ from ghcm.codegen.spark.names import variable
 from ghcm.codegen.spark.sql import Checked, col, make_struct
 from ghcm.codegen.spark.text import also, quote, selected, sql_dict, sql_text
 from ghcm.reducers import Aggregate
-from ghcm.spg import ops, windows
+from ghcm.spg import ops, sequences, windows
 from ghcm.spg.graph import Task
 from ghcm.spg.traits import TIME
 from ghcm.types import Field, Shape, Struct, Type, is_nullable
@@ -43,8 +43,10 @@ def task_body(scope: Scope, task: Task, rounds: Mapping[str, list[str]] | None =
             raise ValueError(f"Spark does not support {op}")
         case ops.Sessions():
             return _sessions(scope, op)
-        case ops.Preceding():
+        case sequences.Preceding():
             return _preceding(scope, op)
+        case sequences.Absent():
+            return _absent(scope, op)
         case ops.Union():
             return _union(scope, task)
         case ops.ReduceByKey():
@@ -136,14 +138,33 @@ def _sessions(scope: Scope, op: ops.Sessions) -> list[str]:
     return [f"return in_sessions(job, rows, {scope.step()}, {op.gap_us}{by}{scope.keeping()})"]
 
 
-def _preceding(scope: Scope, op: ops.Preceding) -> list[str]:
+_IN_TIME_ORDER = f"PARTITION BY key ORDER BY {quoted(TIME)}, value"
+
+
+def _preceding(scope: Scope, op: sequences.Preceding) -> list[str]:
     """The values before each one, as Spark's windows of rows list them; these leave out nulls, but no structs."""
-    order = f"PARTITION BY key ORDER BY {quoted(TIME)}, value"
     rows = f"ROWS BETWEEN {op.count} PRECEDING AND 1 PRECEDING"
     each = variable("each")
-    before = f"transform(collect_list(struct(value)) OVER ({order} {rows}), {each} -> {each}.value)"
+    before = f"transform(collect_list(struct(value)) OVER ({_IN_TIME_ORDER} {rows}), {each} -> {each}.value)"
     pair = {"key": col("key"), "value": Checked(f"named_struct('current', value, 'before', {before})")}
     return [f"return {scope.select(pair)}"]
+
+
+def _absent(scope: Scope, op: sequences.Absent) -> list[str]:
+    """The values behind which the next of their key is missing for so long."""
+    end, silent = f"try_add({quoted(TIME)}, {op.after_us}L)", quoted("@silent")
+    beyond = fails(f"{end} IS NULL", "overflow", "no time is left in which it could be silent")
+    pause = f"try_subtract(lead({quoted(TIME)}) OVER ({_IN_TIME_ORDER}), {quoted(TIME)})"
+    found = sql_text(f"coalesce({pause} >= {op.after_us}L, true) AS {silent}")
+    before = f"named_struct('last', value, 'since', timestamp_micros({quoted(TIME)}))"
+    columns = {"key": col("key"), "value": Checked(before)}
+    if TIME in scope.keep:
+        columns = {TIME: Checked(end)} | columns
+    return [
+        *scope.passed(Checked("", beyond)),
+        f'rows = rows.selectExpr("*", {found}).where({sql_text(silent)})',
+        f"return {scope.select(columns, hidden=False)}",
+    ]
 
 
 def _event_time(scope: Scope, op: ops.EventTime) -> list[str]:

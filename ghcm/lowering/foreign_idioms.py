@@ -27,6 +27,7 @@ OPERATORS = {
     **dict.fromkeys(
         ("lag", "scan", "rolling", "over"), "preceding(n) gives each value the last n before it of its key."
     ),
+    **dict.fromkeys(("silent", "silence", "timeout", "heartbeat"), "absent(5m) tells which keys have fallen silent."),
     "withWatermark": _meant("event_time"),
     "with_watermark": _meant("event_time"),
     **dict.fromkeys(("sum", "mean", "avg", "average", "min", "max", "agg"), _AGGREGATED),

@@ -10,6 +10,7 @@ _TIMED_VISITS = """\
 visits = memory([{ at: 4, page: "/", seconds: 5 }, { at: 1, page: "/", seconds: 3 }, { at: 9, page: "/", seconds: 4 }])
            .event_time(v => from_micros(v.at * 1000000), disorder = 10s)
 """
+_ONE_BY_ONE = Never("what is told of a key in the order of time is found record by record")
 
 GROUPS = (
     Operator(
@@ -127,6 +128,7 @@ GROUPS = (
         exchange="hash",
         stateful=True,
         failures=(Failure.LATE,),
+        columnar=_ONE_BY_ONE,
     ).example(
         _TIMED_VISITS
         + "visits.map_to_pair(v => (v.page, v.seconds)).preceding(2)"
@@ -134,6 +136,32 @@ GROUPS = (
         '{"now": 3, "before": []}',
         '{"now": 5, "before": [3]}',
         '{"now": 4, "before": [3, 5]}',
+    ),
+    Operator(
+        "absent",
+        takes=(Shape.PAIRS,),
+        arguments=(Argument("after", "duration"),),
+        gives="Pairs<K, { last: V, since: timestamp }>",
+        meaning=(
+            "a record for each silence of a key: when none of it came for so long in event time, its last value and "
+            "when that was; the record's own time is so much later. A key that comes back may fall silent again. It "
+            "is told when event time has passed that moment: other keys have to go on, or other partitions beside one "
+            "that is idle. Input that ends leaves every key silent, as it closes windows. Of equal times the greatest "
+            "value is the last; what comes behind the watermark is a dead letter. A silent key is forgotten, so that "
+            "state grows with the keys that are heard of only"
+        ),
+        exchange="hash",
+        stateful=True,
+        failures=(Failure.LATE, Failure.OVERFLOW),
+        columnar=_ONE_BY_ONE,
+    ).example(
+        'visits = memory([{ at: 1, page: "/", seconds: 5 }, { at: 4, page: "/", seconds: 3 }, '
+        '{ at: 60, page: "/", seconds: 4 }])\n'
+        "           .event_time(v => from_seconds(v.at), disorder = 10s)\n"
+        "visits.map_to_pair(v => (v.page, v.seconds)).absent(after = 30s)"
+        ".map(p => { page: p.key, last: p.value.last, since: p.value.since })",
+        '{"page": "/", "last": 3, "since": "1970-01-01T00:00:04.000000Z"}',
+        '{"page": "/", "last": 4, "since": "1970-01-01T00:01:00.000000Z"}',
     ),
     Operator(
         "count",

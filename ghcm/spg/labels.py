@@ -5,7 +5,7 @@ from typing import assert_never
 
 from ghcm.expr import Expr, Lambda, Param, walk
 from ghcm.reducers import Aggregate, Builtin, Custom, Fields, Phase, Reducer
-from ghcm.spg import ops
+from ghcm.spg import ops, sequences
 from ghcm.spg.connectors import text_of
 from ghcm.spg.joining import JoinKind
 from ghcm.spg.notation.expressions import print_expr
@@ -40,6 +40,8 @@ def _made(op: Op) -> str:
             return f"lookup {service_text(service)}"
         case ops.Sessions(gap_us=gap, allowed_lateness_us=lateness):
             return f"window session({duration_text(gap)}){_late(lateness)}"
+        case sequences.Absent(after_us=after):
+            return f"absent {duration_text(after)}"
         case ops.ReduceByKey(reducer=reducer):
             return f"reduce_by_key {_reducer(reducer)}"
         case ops.AggregateByKey(aggregates=aggregates):

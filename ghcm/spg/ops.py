@@ -13,9 +13,9 @@ from ghcm.expr import Expr, Lambda
 from ghcm.reducers import Aggregate, Phase, Reducer
 from ghcm.spg.connectors import Connector
 from ghcm.spg.joining import JoinKind
+from ghcm.spg.sequences import SequenceOp
 from ghcm.spg.services import Lookup as Lookup  # noqa: PLC0414 - an operation like the others
 from ghcm.spg.traits import TIMED, Arity, Role, State, Time, Together, Traits, operation
-from ghcm.spg.windows import Preceding as Preceding  # noqa: PLC0414 - an operation like the others
 from ghcm.spg.windows import Sliding, Tumbling
 from ghcm.types import Struct, Type
 
@@ -392,7 +392,7 @@ class Reply:
     """Writes its records to the implicit sink of the call; gives nothing on."""
 
 
-FlowOp: TypeAlias = Source | EventTime | ArrivalTime | RowOp | PythonBatch | Lookup | Sessions | Preceding | Union
+FlowOp: TypeAlias = Source | EventTime | ArrivalTime | RowOp | PythonBatch | Lookup | Sessions | SequenceOp | Union
 Phased: TypeAlias = ReduceByKey | AggregateByKey | Count
 GroupOp: TypeAlias = ReduceByKey | AggregateByKey | GroupByKey | Count
 WholeOp: TypeAlias = GroupOp | Latest | Changes | Revisions | Distinct | Sort | Top | Join | Iterate

@@ -1,10 +1,6 @@
-"""What records of event time are put together by: the windows that they are assigned to, as data of an operation, and
-the operation that lists what comes before each.
-"""
+"""The windows that records are assigned to by event time, as data of an operation."""
 
 from dataclasses import dataclass
-
-from ghcm.spg.traits import TIMED, State, Together, Traits, operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +25,3 @@ class Sliding:
     size_us: int
     every_us: int
     offset_us: int = 0
-
-
-@operation(Traits(label="preceding {count}", state=State.KEYED, exchange=Together.KEY, hidden=TIMED))
-class Preceding:
-    """Gives with the value of each pair (`current`) the list of those before it of its key (`before`), the last so many
-    at most, the latest at the end: in the order of event time, of equal times in that of the values.
-
-    A record whose time is before its partition's watermark is a dead letter (`late`), and nobody's predecessor.
-    """
-
-    count: int

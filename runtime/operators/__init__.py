@@ -9,10 +9,10 @@ from ghcm.runtime.native import code as codes
 from ghcm.runtime.operators.distinct import DistinctOperator
 from ghcm.runtime.operators.event_time import EventTimeOperator, ProcessingTimeOperator
 from ghcm.runtime.operators.groups import GroupOperator
+from ghcm.runtime.operators.in_time_order import AbsentOperator, PrecedingOperator
 from ghcm.runtime.operators.iterate import IterateOperator
 from ghcm.runtime.operators.join import JoinOperator, LookupJoinOperator
 from ghcm.runtime.operators.ordering import OrderOperator, WindowTopOperator
-from ghcm.runtime.operators.preceding import PrecedingOperator
 from ghcm.runtime.operators.publish import PublishOperator
 from ghcm.runtime.operators.revised_groups import RevisedDistinctOperator, RevisedGroupsOperator
 from ghcm.runtime.operators.revised_join import RevisedJoinOperator
@@ -22,7 +22,7 @@ from ghcm.runtime.operators.stream_as_of import StreamAsOfOperator
 from ghcm.runtime.operators.stream_join import StreamJoinOperator
 from ghcm.runtime.operators.stream_sessions import StreamSessionsOperator
 from ghcm.runtime.operators.tables import ChangesOperator, FinalOperator, LatestOperator, RevisionsOperator
-from ghcm.spg import ops
+from ghcm.spg import ops, sequences
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.joining import is_endless, is_lookup, is_revised
 from ghcm.types import Collection
@@ -73,8 +73,10 @@ def build(task: Task, unit: Unit, code: codes.TaskCode | None, context: Context)
             return IterateOperator(task, op, unit, _code(task, code, codes.IterateCode), context, build)
         case ops.Sessions():
             return (StreamSessionsOperator if unit.kind == "stream" else SessionsOperator)(task, op, unit, context)
-        case ops.Preceding():
+        case sequences.Preceding():
             return PrecedingOperator(task, op, unit, context)
+        case sequences.Absent():
+            return AbsentOperator(task, op, unit, context)
         case ops.Publish():
             return PublishOperator(task, op, unit, _code(task, code, codes.PolicyCode), context)
         case ops.Source() | ops.ReadSink() | ops.ReadTable() | ops.To() | ops.Reply():

@@ -21,13 +21,13 @@ from ghcm.spg.ops import (
     GroupByKey,
     MapValues,
     Op,
-    Preceding,
     ReduceByKey,
     RowOp,
     Sort,
     Source,
     Top,
 )
+from ghcm.spg.sequences import Preceding
 from ghcm.types import (
     INT_MAX,
     WINDOW,

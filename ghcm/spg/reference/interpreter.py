@@ -12,7 +12,7 @@ from typing import TypeAlias, assert_never, cast
 from ghcm.expr import Call
 from ghcm.functions import FUNCTIONS
 from ghcm.reducers import Aggregate
-from ghcm.spg import ops
+from ghcm.spg import ops, sequences
 from ghcm.spg.graph import Program, Task, entry_of, leading_to, step_unit
 from ghcm.spg.ops import RowOp
 from ghcm.spg.reference.aggregates import aggregate, given
@@ -34,8 +34,9 @@ from ghcm.spg.reference.operations import (
     sorted_records,
     top,
 )
+from ghcm.spg.reference.sequences import silences, with_preceding
 from ghcm.spg.reference.state import Outside, Parts, Record, Result, Run, Step
-from ghcm.spg.reference.times import in_sessions, watermarks_of_idle, with_preceding
+from ghcm.spg.reference.times import in_sessions, watermarks_of_idle
 from ghcm.spg.traits import traits_of
 from ghcm.types import Collection, Shape, Type
 
@@ -208,8 +209,10 @@ def _run_task(run: Run, task: Task, inputs: list[list[Record]]) -> list[Record]:
             return looked_up(run, step, op, records)
         case ops.Sessions():
             return in_sessions(run, step, op, records)
-        case ops.Preceding():
+        case sequences.Preceding():
             return with_preceding(run, step, op, records)
+        case sequences.Absent():
+            return silences(run, step, op, records)
         case ops.Fused():
             return fused(run, step, op, records)
         case ops.Union():

@@ -118,6 +118,10 @@ class Step:
         """The key of a record that it takes; `NO_KEY` where there are no pairs."""
         return part(record.value, self.takes.columns, "key") if self.takes.shape is not Shape.STREAM else NO_KEY
 
+    def value(self, record: Record) -> object:
+        """The value of a pair that it takes."""
+        return part(record.value, self.takes.columns, "value")
+
     def identity(self, key: object) -> object:
         """What tells a key from others."""
         return None if key is NO_KEY else order_key(key, self.takes.pair[0])

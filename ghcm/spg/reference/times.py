@@ -1,4 +1,4 @@
-"""Sessions, what comes before a record, and idle partitions: how far the watermark of each is, as the script says."""
+"""Sessions, and idle partitions: how far the watermark of each is, as the script says."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,9 +6,8 @@ from typing import TypeAlias, cast
 
 from ghcm.functions import Failure
 from ghcm.spg.graph import watermark_groups, without_order
-from ghcm.spg.ops import EventTime, Preceding, Sessions
+from ghcm.spg.ops import EventTime, Sessions
 from ghcm.spg.reference.functions import Failed, checked
-from ghcm.spg.reference.order import order_key
 from ghcm.spg.reference.state import NEVER, Record, Run, Step, Window
 
 _PartitionKey: TypeAlias = tuple[str, tuple[str, str]]
@@ -129,30 +128,6 @@ def in_sessions(run: Run, step: Step, op: Sessions, records: Sequence[Record]) -
         times.setdefault(key, []).append(time)
     sessions = {key: _sessions(op.gap_us, each) for key, each in times.items()}
     return [step.in_window(record, _session_of(sessions[key], time)) for record, key, time in placed]
-
-
-def with_preceding(run: Run, step: Step, op: Preceding, records: Sequence[Record]) -> list[Record]:
-    """The records that are not late, each with the values before it of its key, in their order."""
-    key_type, type_ = step.takes.pair
-    there = [record for record, _ in run.each(step, records, _in_time)]
-
-    def value(record: Record) -> object:
-        return cast("tuple[object, object]", record.value)[1]
-
-    ordered = sorted(there, key=lambda record: (cast("int", record.time), order_key(value(record), type_)))
-    before: dict[object, list[object]] = {}
-    found: list[Record] = []
-    for record in ordered:
-        key = step.key(record)
-        values = before.setdefault(order_key(key, key_type), [])
-        found.append(record.with_value((key, (value(record), values[-op.count :]))))
-        values.append(value(record))
-    return found
-
-
-def _in_time(record: Record) -> None:
-    if cast("int", record.time) < record.watermark:
-        raise Failed(Failure.LATE, f"its time is {record.time}, the watermark was {record.watermark}")
 
 
 def _end_alone(op: Sessions, record: Record) -> int:

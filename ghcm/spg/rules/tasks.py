@@ -12,11 +12,12 @@ from typing import assert_never
 from ghcm.expr import Lambda
 from ghcm.formats.avro_schema import conversions, read_schema
 from ghcm.formats.messages import field_problems, holds_raw, value_of
-from ghcm.spg import ops, windows
+from ghcm.spg import ops, sequences, windows
 from ghcm.spg.connectors import Connector, Files, Generate, Kafka, Memory, Socket, SourceConnector, SqlQuery, Table
 from ghcm.spg.ops import RowOp
 from ghcm.spg.rules import checks, groups
 from ghcm.spg.rules.checks import Around, collection_problems, is_value
+from ghcm.spg.sequences import SequenceOp
 from ghcm.spg.traits import traits_of
 from ghcm.types import (
     WINDOW,
@@ -30,6 +31,7 @@ from ghcm.types import (
     Struct,
     Timestamp,
     Type,
+    before_silence,
     beside_others,
     pair_of,
     strip,
@@ -57,8 +59,8 @@ def task_problems(around: Around) -> Iterator[str]:
             return _looked_up(around, op)
         case ops.Sessions():
             return _sessions(around, op)
-        case ops.Preceding():
-            return _preceding(around, op)
+        case sequences.Preceding() | sequences.Absent():
+            return _in_time_order(around, op)
         case ops.Fused():
             return _fused(around, op)
         case ops.Union():
@@ -237,16 +239,23 @@ def _sessions(around: Around, op: ops.Sessions) -> Iterator[str]:
     yield from _windowed(around, op)
 
 
-def _preceding(around: Around, op: ops.Preceding) -> Iterator[str]:
+def _in_time_order(around: Around, op: SequenceOp) -> Iterator[str]:
     takes = around.takes[0]
     yield from checks.flowing(takes)
-    if op.count < 1:
-        yield f"{op.count} values do not come before another"
+    match op:
+        case sequences.Preceding(count=count):
+            gives = beside_others
+            if count < 1:
+                yield f"{count} values do not come before another"
+        case sequences.Absent(after_us=after):
+            gives = before_silence
+            if after < 1:
+                yield f"no key is silent for {after} us"
     if takes.shape is not Shape.PAIRS or not takes.timed or takes.windowed:
-        yield "what comes before a value needs pairs with event time that are in no windows"
+        yield "an order of time for each key needs pairs with event time that are in no windows"
         return
     key, value = takes.pair
-    yield from collection_problems(around.gives, replace(takes, element=pair_of(key, beside_others(value))))
+    yield from collection_problems(around.gives, replace(takes, element=pair_of(key, gives(value))))
 
 
 def _assigner(assigner: windows.Tumbling | windows.Sliding) -> Iterator[str]:
