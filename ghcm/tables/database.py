@@ -104,6 +104,25 @@ class Database:
         with self.explained(doing), self.engine.begin() as connection:
             yield connection
 
+    @contextmanager
+    def arrow(self, doing: str) -> Generator[Any]:
+        """A cursor of Arrow's own driver, which gives whole columns; None where there is none for this database.
+        GhcmError as of `reading`.
+        """
+        query = self._url.query
+        driver = _arrow_driver() if self._url.drivername == _DRIVERS["postgresql"] else None
+        if driver is None or not all(isinstance(value, str) for value in query.values()):
+            yield None
+            return
+        url = self._url.set(drivername="postgresql", query={**query, **_arguments(query)})
+        where, _, options = url.render_as_string(hide_password=False).partition("?")
+        with (
+            self.explained(doing),
+            driver.connect(f"{where}?{options.replace('+', '%20')}") as connection,  # libpq takes a plus for a plus
+            connection.cursor() as cursor,
+        ):
+            yield cursor
+
     def share(self) -> None:
         """Let a file of SQLite be read while it is written."""
         with self.explained(f'open "{self.name}"'), closing(self.engine.raw_connection()) as connection:
@@ -162,8 +181,7 @@ class Database:
     def _opened(self) -> Any:
         arguments: dict[str, Any] = {}
         if self.kind == "postgresql":
-            utc = {} if "options" in self._url.query else {"options": "-c timezone=UTC"}
-            arguments = {"connect_timeout": _SECONDS, **_WATCHED, **utc}
+            arguments = dict(_arguments(self._url.query))
         if self.kind == "sqlite":
             arguments = {"timeout": _SECONDS, "check_same_thread": False}
             Path(self._url.database).parent.mkdir(parents=True, exist_ok=True)
@@ -215,6 +233,20 @@ class Database:
             return GhcmError(message, code="GHCM-781", detail=detail, hint=hint)
         hint = next((hint for begin, hint in _HINTS.items() if state.startswith(begin)), "")
         return GhcmError(message, code="GHCM-782", detail=detail, hint=hint or _hint(text))
+
+
+def _arguments(query: Mapping[str, object]) -> Mapping[str, str]:
+    """What a connection to PostgreSQL is made with, beside the options of its URL."""
+    utc = {} if "options" in query else {"options": "-c timezone=UTC"}
+    return {"connect_timeout": str(_SECONDS), **{name: str(value) for name, value in _WATCHED.items()}, **utc}
+
+
+def _arrow_driver() -> Any:
+    """Arrow's own driver for PostgreSQL; None where it is not installed."""
+    try:
+        return import_module("adbc_driver_postgresql.dbapi")
+    except ImportError:
+        return None
 
 
 def connection_url(urls: Mapping[str, str], name: str) -> str:

@@ -4,9 +4,12 @@ What the rows mean is not known here; see `ghcm.formats.database_rows`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, TypeAlias
+
+import pyarrow as pa
 
 from ghcm.errors import GhcmError
 from ghcm.tables.database import Database, sqlalchemy
@@ -15,6 +18,8 @@ Choose: TypeAlias = Callable[[str, Sequence[str]], Mapping[str, bool]]
 """The wanted ones of the columns of what has a name, and whether each is nested."""
 
 _ROWS = 16_384
+_BYTES = 4 << 20
+"""Of columns that Arrow's own driver gives at a time."""
 CUT_AT: Mapping[str, Callable[[str], object]] = {
     "int": int,
     "float": float,
@@ -58,27 +63,56 @@ class Query:
 
     def read(self, part: int, skipped: int, cuts: Sequence[Any]) -> Iterator[tuple[list[str], list[tuple[Any, ...]]]]:
         """The names of columns and the rows of a part behind the first ones, some at a time."""
-        library = self._library
         if part > len(cuts):
             return
         with self._database.reading(f'read "{self.name}"') as connection:
-            names = self._names(connection)
-            chosen = [self._chosen(name, nested) for name, nested in names.items()]
-            asked = library.select(*chosen).select_from(self._rows()).order_by(*self._order(connection, chosen))
-            split = library.column(self._split)
-            if part > 0:
-                asked = asked.where(split >= cuts[part - 1])
-            if part < len(cuts):
-                below = split < cuts[part]
-                asked = asked.where(below if part else library.or_(below, split.is_(None)))
-            with connection.execute(asked.offset(skipped) if skipped else asked) as found:
+            names, asked = self._asked(connection, part, skipped, cuts)
+            with connection.execute(asked) as found:
                 for rows in found.partitions(_ROWS):
-                    yield list(names), list(map(tuple, rows))
+                    yield names, list(map(tuple, rows))
+
+    def columns(self, part: int, skipped: int, cuts: Sequence[Any]) -> Iterator[pa.RecordBatch]:
+        """The same rows by Arrow's own driver, of which `arrow_types` knows that there is one."""
+        if part > len(cuts):
+            return
+        with self._database.reading(doing := f'read "{self.name}"') as connection:
+            _, asked = self._asked(connection, part, skipped, cuts)
+        with self._database.arrow(doing) as cursor:
+            cursor.adbc_statement.set_options(**{"adbc.postgresql.batch_size_hint_bytes": str(_BYTES)})
+            cursor.execute(self._written(asked))
+            yield from cursor.fetch_record_batch()
+
+    def arrow_types(self) -> pa.Schema | None:
+        """The types of the columns by Arrow's own driver; None where there is none for this database, or it fails."""
+        with self._database.reading(doing := f'read "{self.name}"') as connection:
+            _, asked = self._asked(connection, 0, 0, ())
+        with suppress(GhcmError), self._database.arrow(doing) as cursor:
+            return None if cursor is None else cursor.adbc_execute_schema(self._written(asked))
+        return None
 
     def check(self) -> None:
         """See that it can be read. GhcmError where not."""
         with self._database.reading(f'read "{self.name}"') as connection:
             self._names(connection)
+
+    def _asked(self, connection: Any, part: int, skipped: int, cuts: Sequence[Any]) -> tuple[list[str], Any]:
+        """The names of the columns of a part, and the statement that asks for its rows behind the first ones."""
+        library = self._library
+        names = self._names(connection)
+        chosen = [self._chosen(name, nested) for name, nested in names.items()]
+        asked = library.select(*chosen).select_from(self._rows()).order_by(*self._order(connection, chosen))
+        split = library.column(self._split)
+        if part > 0:
+            asked = asked.where(split >= cuts[part - 1])
+        if part < len(cuts):
+            below = split < cuts[part]
+            asked = asked.where(below if part else library.or_(below, split.is_(None)))
+        return list(names), asked.offset(skipped) if skipped else asked
+
+    def _written(self, asked: Any) -> str:
+        """The text of a statement, values included."""
+        dialect = self._library.dialects.postgresql.dialect(paramstyle="named")
+        return str(asked.compile(dialect=dialect, compile_kwargs={"literal_binds": True}))
 
     def _names(self, connection: Any) -> Mapping[str, bool]:
         library = self._library

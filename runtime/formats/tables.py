@@ -61,7 +61,7 @@ def _plain_column(data: Any, field: Field) -> pl.Series | None:
             else pl.repeat(None, data.num_rows, dtype=dtype(field.type), eager=True).alias(field.name)
         )
     column: Any = data.column(name)
-    if (column.null_count and not is_nullable(field.type)) or not _is_exact(column.type, field.type):
+    if (column.null_count and not is_nullable(field.type)) or not is_exact(column.type, field.type):
         return None
     wanted = arrow_type(field.type, maps=False)
     plain = column if column.type in (wanted, pa.large_string()) else column.cast(wanted)
@@ -98,7 +98,7 @@ def _within(values: pl.Series, limits: tuple[int, int]) -> bool:
     return least is None or (cast("int", least) >= limits[0] and cast("int", greatest) <= limits[1])
 
 
-def _is_exact(found: Any, type_: Type) -> bool:
+def is_exact(found: Any, type_: Type) -> bool:
     """Whether every value of the Arrow type is one of the type, but for what `_are_all` looks at."""
     match strip(type_):
         case types.Int():
@@ -122,12 +122,12 @@ def _is_exact(found: Any, type_: Type) -> bool:
         case types.Decimal(precision=precision, scale=scale):
             return bool(found == pa.decimal128(precision, scale))
         case types.List(item=item):
-            return bool(pa.types.is_list(found)) and _is_exact(found.value_type, item)
+            return bool(pa.types.is_list(found)) and is_exact(found.value_type, item)
         case types.Map(key=key, value=held):
-            return bool(pa.types.is_map(found)) and _is_exact(found.key_type, key) and _is_exact(found.item_type, held)
+            return bool(pa.types.is_map(found)) and is_exact(found.key_type, key) and is_exact(found.item_type, held)
         case types.Struct(fields=fields) if fields and all(each.path in (None, each.name) for each in fields):
             same = bool(pa.types.is_struct(found)) and [part.name for part in found] == [each.name for each in fields]
-            return same and all(_is_exact(found.field(each.name).type, each.type) for each in fields)
+            return same and all(is_exact(found.field(each.name).type, each.type) for each in fields)
         case _:  # the other types are read value by value
             return False
 

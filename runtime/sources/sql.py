@@ -1,38 +1,50 @@
 """The rows of a table or a query in a database as a source, read by threads beside the loop, each a range of them.
 
-Columns of plain values are taken as the driver gives them, a batch at a time; nested ones, and values that are not of
-their field's type, are read as the JSON objects of the same content would be, row by row.
+Columns of plain values are taken as the driver gives them, a batch at a time: as whole columns where Arrow's own driver
+knows the database. Nested ones, and values that are not of their field's type, are read as the JSON objects of the same
+content would be, row by row.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal as Exact
 from functools import partial
 from types import NoneType
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import pyarrow as pa
 
 from ghcm.errors import GhcmError
 from ghcm.formats.database_rows import DatabaseRows
+from ghcm.formats.tables import said
 from ghcm.functions import Failure
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.formats.chunks import BadRecord, Letters
-from ghcm.runtime.formats.tables import Tables
+from ghcm.runtime.formats.tables import Tables, is_exact
 from ghcm.runtime.sources.source import Mailbox
 from ghcm.schemas.arrow import arrow_type
 from ghcm.spg.connectors import SqlQuery
 from ghcm.tables.database import Away, Database
 from ghcm.tables.queries import CUT_AT, Query
-from ghcm.types import Struct
+from ghcm.types import Decimal, Struct, strip
 
 T = TypeVar("T")
 
 _PREFETCHED = 4
 _PAUSE_S = 0.5
+_SAME = frozenset(
+    ("bool", "int2", "int4", "int8", "float8", "text", "varchar", "bpchar", "bytea", "timestamptz", "timestamp", "date")
+)
+"""Types of PostgreSQL whose values Arrow's own driver gives as the other one does. Of `float4` it gives 0.1 as another
+number, and of `money` the cents.
+"""
+_Found: TypeAlias = pa.RecordBatch | tuple[Sequence[str], Sequence[Row]]
+"""Rows as columns, or column by column their names and then the rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,24 +119,39 @@ class SqlSource:
         if cuts is None:
             cuts = self._patiently(self._query.cuts)
             self._mailbox.put(cuts)
+        plain = self._patiently(self._is_plain)
         for part in [part for part, rows in enumerate(given) if rows >= 0]:
-            self._mailbox.feed(f"ghcm-sql-{part}", partial(self._read, part, given[part], cuts), wake)
+            self._mailbox.feed(f"ghcm-sql-{part}", partial(self._read, part, given[part], cuts, plain), wake)
 
-    def _read(self, part: int, given: int, cuts: Sequence[object]) -> None:
+    def _is_plain(self) -> bool:
+        """Whether Arrow's own driver gives each column as its field has it."""
+        found = self._query.arrow_types()
+        return found is not None and not self._schema.cases and all(map(self._fits, cast("Any", found)))
+
+    def _fits(self, column: Any) -> bool:
+        field, kind = self._reader.field(column.name), column.metadata[b"POSTGRESQL:type"].decode()
+        if field is None or isinstance(strip(field.type), Decimal):
+            return field is not None and kind == "numeric"
+        return kind in _SAME and is_exact(column.type, field.type)
+
+    def _read(self, part: int, given: int, cuts: Sequence[object], plain: bool) -> None:
         """The thread of a part: leave its rows in the mailbox."""
 
-        def read() -> None:
+        def read(asked: Callable[[int, int, Sequence[object]], Iterator[_Found]]) -> None:
             nonlocal given
-            for names, rows in self._query.read(part, given, cuts):
+            for found in asked(part, given, cuts):
                 letters = list[tuple[Failure, str, str]]()
-                batch = self._decoded(part, names, rows, given, partial(_keep, letters))
-                if not self._mailbox.put(_Rows(part, len(rows), batch, letters)):
+                count, batch = self._decoded(part, found, given, partial(_keep, letters))
+                if not self._mailbox.put(_Rows(part, count, batch, letters)):
                     return
-                given += len(rows)
+                given += count
                 self._heard = time.monotonic()
             self._mailbox.put(_Rows(part, 0, None, ()))
 
-        self._patiently(read)
+        if plain:
+            with suppress(GhcmError, cast("Any", pa).ArrowException):  # why it fails is said where rows are asked for
+                return read(self._query.columns)
+        self._patiently(partial(read, self._query.read))
 
     def _patiently(self, attempt: Callable[[], T]) -> T:
         """What it gives; a database that is away is waited for, so long after it was last heard of."""
@@ -136,15 +163,18 @@ class SqlSource:
                     raise
                 time.sleep(_PAUSE_S)
 
-    def _decoded(self, part: int, names: Sequence[str], rows: Sequence[Row], number: int, letters: Letters) -> Batch:
-        """The records of rows of these columns, of which so many came before."""
-        name, partition, reader = self._query.name, self._names[part], self._reader
+    def _decoded(self, part: int, found: _Found, number: int, letters: Letters) -> tuple[int, Batch]:
+        """How many rows these are, so many of which came before, and their records."""
+        tables = Tables(self._schema, self._query.name, self._names[part], number=number)
+        if isinstance(found, pa.RecordBatch):
+            return found.num_rows, tables.add(self._with_decimals(found), letters)
+        names, rows = found
+        name, reader = self._query.name, self._reader
         columns = [reader.values(name, column) for name, column in zip(names, zip(*rows, strict=True), strict=True)]
         arrays = [self._array(name, column) for name, column in zip(names, columns, strict=True)]
         known = [array for array in arrays if array is not None]
         if len(known) == len(arrays):
-            tables = Tables(self._schema, name, partition, number=number)
-            return tables.add(cast("Any", pa).RecordBatch.from_arrays(known, names=list(names)), letters)
+            return len(rows), tables.add(cast("Any", pa).RecordBatch.from_arrays(known, names=list(names)), letters)
         records: list[Row] = []
         for place, values in enumerate(zip(*columns, strict=True), number + 1):
             row, text, error = reader.record(names, values)
@@ -152,7 +182,21 @@ class SqlSource:
                 letters(BadRecord, f"{name}:{place}: {error}", text or "")
             else:
                 records.append(row)
-        return Batch.from_rows(self._schema, records, partition=partition)
+        return len(rows), Batch.from_rows(self._schema, records, partition=self._names[part])
+
+    def _with_decimals(self, found: Any) -> pa.RecordBatch:
+        """The batch with numbers as decimals of their fields; as texts, which are read one by one, where one does not
+        fit.
+        """
+        arrays: list[Any] = []
+        for name, column in zip(found.schema.names, found.columns, strict=True):
+            field = self._reader.field(name)
+            if field is not None and isinstance(strip(field.type), Decimal):
+                arrays.append(_decimals(column.storage, arrow_type(field.type)))
+            else:
+                arrays.append(column)
+        made: pa.RecordBatch = cast("Any", pa).RecordBatch.from_arrays(arrays, names=found.schema.names)
+        return made
 
     def _array(self, name: str, column: Sequence[Any]) -> Any:
         """The values as an Arrow array; None where they have to be looked at."""
@@ -163,6 +207,13 @@ class SqlSource:
             return arrow.array(column) if kinds else arrow.nulls(len(column), arrow_type(field.type))
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
             return None
+
+
+def _decimals(texts: Any, wanted: pa.DataType) -> Any:
+    try:
+        return texts.cast(wanted)
+    except pa.ArrowInvalid:
+        return cast("Any", pa).array([None if each is None else str(said(Exact(each))) for each in texts.to_pylist()])
 
 
 def _keep(letters: list[tuple[Failure, str, str]], *letter: Any) -> None:

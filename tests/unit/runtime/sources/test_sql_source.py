@@ -16,6 +16,8 @@ from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sources.registry import open_source
 from ghcm.runtime.sources.source import Source
 from ghcm.spg.connectors import SqlQuery
+from ghcm.tables import database
+from ghcm.tables.queries import Query
 from ghcm.types import Bool, Bytes, Date, Decimal, Field, Float, Int, List, Map, Nullable, String, Struct, Timestamp
 from tests.postgres_server import PostgresServer
 
@@ -32,11 +34,15 @@ class Read:
         self.letters: list[tuple[object, ...]] = []
         self.partitions: set[str] = set()
         woken = threading.Event()
+
+        def keep(*letter: object) -> None:
+            self.letters.append(letter)
+
         source: Source = open_source(query, schema, "rows", connections)
         source.open(position, woken.set)
         try:
             while not source.ended and most:
-                batch = source.poll(1000, lambda *letter: self.letters.append(letter))
+                batch = source.poll(1000, keep)
                 if batch is not None:
                     self.rows += batch.rows()
                     self.partitions.add(batch.partition)
@@ -153,6 +159,53 @@ def test_every_type_of_postgres_that_has_one(postgres: str, tmp_path: Path) -> N
     )
     assert Read(connections, SqlQuery("db", "t"), ALL).rows == WANTED
     assert Read(connections, SqlQuery("db", "public.t", split="at", parts=3), ALL).rows == WANTED
+    connections.close()
+
+
+PLAIN = Struct(
+    (
+        Field("key", Int()),
+        *(Field(f"{name}_", Nullable(type_)) for name, type_ in (("int2", Int()), ("int4", Int()), ("yes", Bool()))),
+        Field("price", Nullable(Decimal(12, 4))),
+        Field("share", Nullable(Float())),
+        *(Field(name, Nullable(String())) for name in ("words", "short")),
+        *(Field(name, Nullable(Timestamp())) for name in ("at", "local")),
+        Field("day", Nullable(Date())),
+        Field("raw", Nullable(Bytes())),
+    )
+)
+
+
+def test_plain_columns_of_postgres_come_whole_and_are_those_of_its_rows(
+    postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connections = Connections(tmp_path, sql={"db": postgres})
+    ask(
+        connections,
+        "create table t (key bigint primary key, int2_ smallint, int4_ integer, yes_ boolean, price numeric(14, 6), "
+        "share double precision, words text, short varchar(9), at timestamptz, local timestamp, day date, raw bytea)",
+        "insert into t select n, n, -n, n < 9, n + 0.25, 1 / n::float8, 'a ''%%' || n || ':b', null, "
+        "'2026-01-02 04:04:05.000006+01', '2026-01-02 03:04:05', '0001-01-01', '\\x61ff' from generate_series(1, 99) n",
+        "insert into t (key, price, at) values (101, 0.12345, null), (102, 'NaN', now()), (103, null, '10000-01-01')",
+        "create table others (key bigint, share real, cents money)",
+        "insert into others values (1, 0.1, 12)",
+    )
+    query, small = SqlQuery("db", "t", split="key", parts=2), Struct((*PLAIN.fields[:1], Field("share", Float())))
+    with monkeypatch.context() as whole:
+        whole.delattr(Query, "read")
+        columns = Read(connections, query, PLAIN)
+        with pytest.raises(AttributeError):  # a real is no float of ours, of the same digits
+            Read(connections, SqlQuery("db", "others"), small)
+    assert Read(connections, SqlQuery("db", "others"), small).rows == [(1, 0.1)]
+    cents = Struct((*PLAIN.fields[:1], Field("cents", Int())))
+    assert [letter[2] for letter in Read(connections, SqlQuery("db", "others"), cents).letters] == [
+        '{"key":1,"cents":"$12.00"}'
+    ]
+    monkeypatch.setattr(database, "_arrow_driver", lambda: None)
+    rows = Read(connections, SqlQuery("db", "", "select * from t where key < 103", "key", 2), PLAIN)
+    assert sorted(columns.rows) == sorted(rows.rows) and len(rows.rows) == 99
+    assert [letter[2] for letter in columns.letters][:2] == [letter[2] for letter in rows.letters]
+    assert len(columns.letters) == 3
     connections.close()
 
 
