@@ -98,10 +98,15 @@ class Readiness:
     _ended: float = 0.0
     _told: Document = field(default_factory=Document)
     _threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(3, "ghcm-ready"))
+    _brokers: Brokers = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._brokers = Brokers(self.connections.kafka, _PATIENCE_S)
 
     def close(self) -> None:
         """Look no more."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+        self._brokers.close()
 
     async def seen(self) -> Seen:
         """How everything is at this moment."""
@@ -129,7 +134,7 @@ class Readiness:
             "disk": self._beside(lambda: _keep(self.state, self.room)),
         }
         if kafka.bootstrap:
-            looks["kafka"] = self._beside(self._ask_kafka)
+            looks["kafka"] = self._beside(self._brokers.ask)
         self._told = {}
         parts = list(await asyncio.gather(*(_tried(name, look) for name, look in looks.items())))
         self._ended = asyncio.get_running_loop().time()
@@ -152,10 +157,6 @@ class Readiness:
     async def _beside(self, look: Callable[[], None]) -> None:
         """A look that may block, in threads that nothing else needs."""
         await asyncio.get_running_loop().run_in_executor(self._threads, look)
-
-    def _ask_kafka(self) -> None:
-        with Brokers(self.connections.kafka, _PATIENCE_S).admin():
-            pass
 
 
 async def _tried(name: str, look: Awaitable[None]) -> Part:

@@ -88,7 +88,8 @@ class _Heard(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         said, kept = record.getMessage(), self._last_words.get(record.threadName or "")
-        if kept is not None and not re.search("ootstrap|in the clear", said):  # it has failed, or what it does
+        # That it has failed, how it connects, or that others have the processor, are no reasons.
+        if kept is not None and not re.search("ootstrap|in the clear|event loop", said):
             kept.append(said[:300])
 
 
@@ -116,7 +117,9 @@ class Brokers:
     made: set[str] = field(default_factory=set[str])
     """Topics that are known to be there."""
     _producer: Any = None
+    _admin: Any = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _asking: threading.Lock = field(default_factory=threading.Lock)
     _name: str = field(default_factory=lambda: f"ghcm-{os.getpid()}-{next(_numbers)}")
 
     def __post_init__(self) -> None:
@@ -135,6 +138,25 @@ class Brokers:
 
         with self.told(), closing(self.client(KafkaAdminClient, seconds or self.patience)) as admin:
             yield admin
+
+    def ask(self) -> None:
+        """Return once Kafka has answered a question over a connection that is kept. GhcmError where it does not."""
+        from kafka import KafkaAdminClient
+
+        with self.told(), self._asking:
+            if self._admin is None:
+                more = {"request_timeout_ms": int(self.patience * 1000)}
+                self._admin = self.client(KafkaAdminClient, self.patience, **more)
+            try:
+                self._admin.describe_cluster()
+            except Exception:
+                self._end_asking()
+                raise
+
+    def _end_asking(self) -> None:
+        admin, self._admin = self._admin, None
+        if admin is not None:
+            admin.close()
 
     def send(self, topic: str, how: tuple[int, int], data: bytes, key: str | None = None, why: str = "") -> None:
         """Return once the record is stored; GhcmError if it cannot be. The topic is made as `make` does."""
@@ -197,7 +219,9 @@ class Brokers:
             raise GhcmError(message, code="GHCM-739", detail=detail, hint=hint) from error
 
     def close(self) -> None:
-        """Close the producer."""
+        """Close what is kept."""
+        with self._asking:
+            self._end_asking()
         with self._lock:
             if self._producer is not None:
                 self._producer.close(timeout=1)

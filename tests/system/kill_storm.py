@@ -218,11 +218,12 @@ def keep_logs(of: Path, to: Path, kind: object, error: BaseException | None, _tr
 def weather(found: Storm, count: int, kinds: frozenset[str], longest: float) -> None:
     """Rage while callers call and readers read; raises what ends one of them before its time."""
     callers, truth = found.callers, found.truth
-    beside = (callers.call, callers.call, found.read, truth.ask, truth.call)
-    with ThreadPoolExecutor(len(beside)) as threads:
+    beside, asking = (callers.call, callers.call, found.read), (truth.ask, truth.call)
+    with ThreadPoolExecutor(len(beside) + len(asking)) as threads:
         work = [threads.submit(each) for each in beside]
         try:
             callers.await_one("tally" if found.place.spark else "count_of")
+            work += [threads.submit(each) for each in asking]  # while Spark starts, /ready speaks of other calls
             found.sizes.before = found.sizes.memory()
             found.rage(count, kinds, longest)
             time.sleep(NOTICED + 1)  # what /ready says then is heard too

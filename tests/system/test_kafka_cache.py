@@ -1,6 +1,7 @@
 """Msg caches on a real Kafka: what only a log with partitions can lose, doubles, brokers that die or refuse."""
 
 import json
+import logging
 import socket
 import subprocess
 import sys
@@ -254,9 +255,34 @@ def test_what_one_client_says_is_not_taken_for_the_words_of_another() -> None:
     with pytest.raises(GhcmError) as told:
         nowhere.send("k", (1, 60), b"x")
     assert "ECONNREFUSED" in told.value.detail
+    slow = logging.getLogger("kafka.net.selector")
+    with pytest.raises(GhcmError) as told, nowhere.told():
+        words = ["Task ran for 0.4s (>0.100s threshold). It is blocking the event loop"]
+        io = threading.Thread(target=slow.warning, args=words, name=f"kafka-io-{nowhere._name}")
+        io.start()
+        io.join()
+        raise KafkaTimeoutError("nothing came")
+    assert "ECONNREFUSED" in told.value.detail
     with pytest.raises(GhcmError) as told, other.told():
         raise KafkaTimeoutError("nothing came")
     assert told.value.detail == "KafkaTimeoutError: nothing came"
+
+
+def test_a_broker_is_asked_over_one_connection_and_again_when_it_is_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with broker(tmp_path / "s", monkeypatch) as settings:
+        connection = Brokers(settings, 3.0)
+        connection.ask()
+        kept = connection._admin
+        connection.ask()
+        assert connection._admin is kept is not None
+        services.stop_services(tmp_path / "s", quiet)
+        with pytest.raises(GhcmError, match="cannot be reached"):
+            connection.ask()
+        services.start_services(tmp_path / "s", quiet)
+        connection.ask()
+        connection.close()
 
 
 def test_the_client_logs_nothing_itself() -> None:
