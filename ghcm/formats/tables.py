@@ -21,7 +21,7 @@ from ghcm.types import Struct
 from ghcm.values import Json, WrittenFloat
 from ghcm.values.decimals import decimal_text
 
-Batches: TypeAlias = Callable[[list[str]], Iterator[pa.RecordBatch]]
+Batches: TypeAlias = Callable[[list[str], int], Iterator[pa.RecordBatch]]
 
 _ROWS = 16_384
 _BYTES = 4 << 20
@@ -33,10 +33,7 @@ def read_tables(path: Place, file: str, format_: str, schema: Struct, skipped: i
     """The rows of a file behind the first ones, in batches of the columns that the record names. GhcmError where it
     lacks one, or is no such file."""
     with _refusing(file, format_), open_table(path, format_) as (found, batches):
-        for batch in batches(_chosen(found, file, schema)):
-            if skipped < batch.num_rows:
-                yield batch.slice(skipped) if skipped else batch
-            skipped = max(0, skipped - batch.num_rows)
+        yield from batches(_chosen(found, file, schema), skipped)
 
 
 def read_footer(path: Place, file: str, schema: Struct) -> tuple[Any, dict[str, Any]]:
@@ -66,18 +63,14 @@ def _refusing(file: str, format_: str) -> Generator[None]:
 
 @contextmanager
 def open_table(path: Place, format_: str) -> Generator[tuple[pa.Schema, Batches]]:
-    """The schema of a Parquet or Arrow file, and what gives these columns of its rows in batches. `pa.ArrowInvalid`
-    where it is no such file.
+    """The schema of a Parquet or Arrow file, and what gives these columns of its rows behind the first ones in batches.
+    `pa.ArrowInvalid` where it is no such file.
     """
     if format_ == "parquet":
         import pyarrow.parquet as pq
 
         with pq.ParquetFile(readable(path), coerce_int96_timestamp_unit="us") as opened:
-            reading: Any = opened
-            yield (
-                opened.schema_arrow,
-                lambda names: reading.iter_batches(_rows(reading, names), columns=names, use_threads=False),
-            )
+            yield opened.schema_arrow, lambda names, skipped: _of_groups(opened, names, skipped)
         return
     from pyarrow import ipc
 
@@ -89,7 +82,25 @@ def open_table(path: Place, format_: str) -> Generator[tuple[pa.Schema, Batches]
             mapped.seek(0)
             reader = ipc.open_stream(mapped)
             batches = iter(reader)
-        yield reader.schema, lambda names: _narrowed(batches, names)
+        yield reader.schema, lambda names, skipped: _behind(_narrowed(batches, names), skipped)
+
+
+def _of_groups(file: Any, names: list[str], skipped: int) -> Iterator[pa.RecordBatch]:
+    """The rows of a Parquet file, of which row groups that are skipped as a whole are not read."""
+    metadata, first = file.metadata, 0
+    while first < metadata.num_row_groups and metadata.row_group(first).num_rows <= skipped:
+        skipped -= metadata.row_group(first).num_rows
+        first += 1
+    groups = range(first, metadata.num_row_groups)
+    batches = file.iter_batches(_rows(file, names), row_groups=list(groups), columns=names, use_threads=False)
+    yield from _behind(batches, skipped) if groups else ()
+
+
+def _behind(batches: Iterator[pa.RecordBatch], skipped: int) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        if skipped < batch.num_rows:
+            yield batch.slice(skipped) if skipped else batch
+        skipped = max(0, skipped - batch.num_rows)
 
 
 def _rows(file: Any, names: list[str]) -> int:

@@ -21,6 +21,7 @@ from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.formats.chunks import Chunk, Decoder, Lines
 from ghcm.runtime.formats.decoder import open_decoder
 from ghcm.runtime.formats.in_order import InOrder
+from ghcm.runtime.formats.parquet_slices import ParquetSlices
 from ghcm.runtime.formats.tables import Tables
 from ghcm.spg.connectors import Files
 from ghcm.types import Struct
@@ -64,6 +65,10 @@ def decoded(
     comes, GhcmError where it is no such file.
     """
     offset, number, header = begin
+    slices = _slices(files, schema, base, file)
+    if slices is not None:
+        yield from _of_slices(slices, partition, offset)
+        return
     decoder = open_decoder(files.format, schema)
     decoder.begin(header)
     reading = _Reading(files, schema, decoder, file, partition, offset, number)
@@ -80,6 +85,26 @@ def decoded(
         yield from ahead.rest()
         raise
     yield from ahead.rest()
+
+
+def _slices(files: Files, schema: Struct, base: Path, file: str) -> ParquetSlices | None:
+    """The file in slices, where it can be read so."""
+    path = place(base, file)
+    return ParquetSlices.of(path, file, schema) if files.format.name == "parquet" and isinstance(path, Path) else None
+
+
+def _of_slices(slices: ParquetSlices, partition: str, offset: int) -> Iterator[Decoded]:
+    def read(start: int, stop: int) -> Decoded:
+        failed = _Failed()
+        batch = slices.read(start, stop, partition, failed)
+        return Decoded(slices.file, batch, tuple(failed.letters), stop, stop, None, last=False)
+
+    ahead = InOrder[Decoded]()
+    end = offset
+    for start, end in slices.slices(offset):
+        yield from ahead.add(partial(read, start, end))
+    yield from ahead.rest()
+    yield Decoded(slices.file, None, (), end, end, None, last=True)
 
 
 def _pieces(

@@ -68,10 +68,10 @@ def _plain_column(data: Any, field: Field) -> pl.Series | None:
     if lacks(plain, field.type):
         return None
     values = of_arrow(plain, field.name).cast(dtype(field.type))
-    return values if _are_all(values, field.type) else None
+    return values if are_all(values, field.type) else None
 
 
-def _are_all(values: pl.Series, type_: Type) -> bool:
+def are_all(values: pl.Series, type_: Type) -> bool:
     """Whether what a column holds are values of the type, which has its form."""
     match strip(type_):
         case types.Timestamp():
@@ -81,14 +81,14 @@ def _are_all(values: pl.Series, type_: Type) -> bool:
         case types.Enumeration(values=allowed):
             return values.drop_nulls().is_in(list(allowed)).all()
         case types.List(item=item):
-            return _are_all(values.explode(), item)
+            return are_all(values.explode(), item)
         case types.Map(key=key, value=held):
             pairs = values.explode().struct
             keys = values.list.eval(pl.element().struct.field("key")).list
             once = (keys.n_unique() == keys.len()).all()
-            return once and _are_all(pairs.field("key"), key) and _are_all(pairs.field("value"), held)
+            return once and are_all(pairs.field("key"), key) and are_all(pairs.field("value"), held)
         case types.Struct(fields=fields):
-            return all(_are_all(values.struct.field(each.name), each.type) for each in fields)
+            return all(are_all(values.struct.field(each.name), each.type) for each in fields)
         case _:  # of the other types every value is one
             return True
 
@@ -99,7 +99,7 @@ def _within(values: pl.Series, limits: tuple[int, int]) -> bool:
 
 
 def is_exact(found: Any, type_: Type) -> bool:
-    """Whether every value of the Arrow type is one of the type, but for what `_are_all` looks at."""
+    """Whether every value of the Arrow type is one of the type, but for what `are_all` looks at."""
     match strip(type_):
         case types.Int():
             return bool(pa.types.is_integer(found) and not pa.types.is_uint64(found))

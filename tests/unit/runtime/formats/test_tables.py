@@ -7,10 +7,12 @@ from datetime import timedelta
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.data.columns import Row, columns_of
+from ghcm.runtime.formats import parquet_slices
 from ghcm.runtime.formats.tables import conform, to_arrow
 from ghcm.runtime.sources.files import FilesSource
 from ghcm.spg.connectors import Files, Format
@@ -47,6 +49,27 @@ def test_reading_goes_on_behind_the_rows_that_were_used(form: str, tmp_path: Pat
     position = {"files": ["f"], "begun": {"f": [450, 450, None]}}
     rest, _ = drain(source(form, PLAIN, tmp_path), position)
     assert list(map(_comparable, rest)) == list(map(_comparable, whole[450:]))
+
+
+def test_slices_that_polars_does_not_read_are_left_to_arrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet_slices, "_LEAST", 64)
+    monkeypatch.setattr(parquet_slices, "_BYTES", 1)
+    table, spoilt = plain_table(1000), dict[str, list[object]]()
+    for name, at in (("small", 70), ("sign", 500), ("ts", 999)):
+        spoilt[name] = [None if row == at else each for row, each in enumerate(table.column(name).to_pylist())]
+    for name, values in spoilt.items():
+        found = table.schema.get_field_index(name)
+        table = table.set_column(found, name, pa.array(values, table.schema.field(name).type))
+    pq.write_table(table, tmp_path / "f", row_group_size=300)
+    rows, dead = drain(source("parquet", PLAIN, tmp_path))
+    expected, letters = by_reference(Format("parquet"), PLAIN, (tmp_path / "f").read_bytes())
+    assert list(map(_comparable, rows)) == list(map(_comparable, expected))
+    assert len(rows) == 997
+    assert [(detail.split(": ")[0], text) for detail, text in dead] == [
+        (detail.split(": ")[0], text) for detail, text in letters
+    ]
+    rest, _ = drain(source("parquet", PLAIN, tmp_path), {"files": ["f"], "begun": {"f": [650, 650, None]}})
+    assert list(map(_comparable, rest)) == list(map(_comparable, expected[648:]))
 
 
 @pytest.mark.parametrize("form", FORMS)
