@@ -68,6 +68,11 @@ def key_type(schema: types.Struct, columns: Sequence[str]) -> types.Type:
     return fields[0].type if len(fields) == 1 else types.Struct(fields)
 
 
+def key_of(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
+    """The keys that these columns of a frame make, as `key_type` says."""
+    return frame[columns[0]] if len(columns) == 1 else frame.select(columns).to_struct("key")
+
+
 # --- rows ------------------------------------------------------------------------------------------------------------
 
 

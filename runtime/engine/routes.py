@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol, assert_never
 
 from ghcm.runtime.data.batch import Batch
-from ghcm.runtime.data.key_groups import GROUPS, grouping, groups_of, key_type
+from ghcm.runtime.data.key_groups import GROUPS, grouping, groups_of, key_of, key_type
 from ghcm.runtime.engine.edge import Edge
 from ghcm.runtime.engine.instances import owner
 from ghcm.spg.graph import Broadcast, Exchange, Forward, Global, Hash, Rebalance
@@ -83,9 +83,7 @@ class ByKey:
 
     def _frames(self, batch: Batch) -> Iterator[Batch]:
         frame = batch.frame()
-        only = len(self._names) == 1
-        keys = frame[self._names[0]] if only else frame.select(self._names).to_struct("key")
-        owners = groups_of(keys, self._type) * len(self.edges) // GROUPS
+        owners = groups_of(key_of(frame, self._names), self._type) * len(self.edges) // GROUPS
         for number in range(len(self.edges)):
             yield batch.with_frame(batch.schema, frame.filter(owners == number))
 

@@ -20,14 +20,15 @@ import polars as pl
 from ghcm.runtime.contract import Context, Muted, Outbox
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
-from ghcm.runtime.data.key_groups import grouping, key_type
+from ghcm.runtime.data.key_groups import grouping, groups_of, key_of, key_type
 from ghcm.runtime.data.keys import naming_of
 from ghcm.runtime.native.code import JoinCode
 from ghcm.runtime.operators.joined import JoiningOperator
 from ghcm.runtime.operators.task_operator import batch_of
 from ghcm.runtime.state.packing import key_groups, pack, unpack
-from ghcm.runtime.state.runs import RunState, runs_of
-from ghcm.runtime.state.waiting import Waiting
+from ghcm.runtime.state.runs import GroupsOf, RunState, runs_of
+from ghcm.runtime.state.waiting import Waiting, one_group
+from ghcm.runtime.state.whole_side import WholeSide
 from ghcm.spg.graph import Exchange, Hash, Task, Unit
 from ghcm.spg.instances import hashed
 from ghcm.spg.joining import JoinKind
@@ -50,16 +51,19 @@ class JoinOperator(JoiningOperator):
         super().__init__(task, op, unit, code, context)
         self._stay = (op.kind.keeps_left or op.kind is JoinKind.ANTI, op.kind.keeps_right)
         self._kept_rows: list[dict[tuple[object, ...], list[Held]]] = [{}, {}]
-        self._whole: list[list[Batch]] = [[], []]
+        edges = zip(task.inputs, self._sides, strict=True)
+        self._whole = [
+            WholeSide(ordinal, side, _groups_by(edge.exchange, side)) for ordinal, (edge, side) in enumerate(edges)
+        ]
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterable[Batch]:
         if self._op.asof or (self._frame_join is not None and self._context.form != "rows"):
-            self._whole[ordinal].append(batch)
+            self._whole[ordinal].add(batch)
             return ()
         return self._met(ordinal, batch, outbox)
 
     def finish(self, outbox: Outbox) -> Iterator[Batch]:
-        whole, self._whole = self._whole, [[], []]
+        whole = [side.take() for side in self._whole]
         records = sum(len(batch) for side in whole for batch in side)
         if self._op.asof:
             self.counts["rows"] += records
@@ -139,25 +143,23 @@ class JoinOperator(JoiningOperator):
         return self._joined(row, None) if ordinal == 0 else self._joined(None, row)
 
     def save(self) -> Mapping[int, bytes]:
-        """As `Operator.save`: the rows of both sides by the key groups that they are dealt out by, whether each
-        has met another one; None for those that have not been looked at.
+        """As `Operator.save`: the rows of both sides by the key groups that they are dealt out by, and whether each
+        has met another one; those that have not been looked at as runs.
         """
         groups = [group_of(edge.exchange, side) for edge, side in zip(self._task.inputs, self._sides, strict=True)]
-        return key_groups(self._entries(), lambda entry: groups[entry[0]](entry[1]), change=False)
+        rows = key_groups(self._entries(), lambda entry: groups[entry[0]](entry[1]), change=False)
+        return RunState(rows, [run for side in self._whole for run in side.save()])
 
-    def _entries(self) -> Iterator[tuple[int, Row, bool | None]]:
-        for ordinal, (kept, whole) in enumerate(zip(self._kept_rows, self._whole, strict=True)):
-            yield from ((ordinal, row, None) for batch in whole for row in batch.rows())
+    def _entries(self) -> Iterator[tuple[int, Row, bool]]:
+        for ordinal, kept in enumerate(self._kept_rows):
             yield from ((ordinal, held.row, held.met) for rows in kept.values() for held in rows)
 
     def restore(self, state: Mapping[int, bytes]) -> None:
         """As `Operator.restore`."""
-        entries: list[tuple[int, Row, bool | None]] = [entry for data in state.values() for entry in unpack(data)]
-        for ordinal, side in enumerate(self._sides):
-            whole = [row for number, row, met in entries if number == ordinal and met is None]
-            if whole:
-                self._whole[ordinal].append(batch_of(side, whole))
-            held = [Held(row, met) for number, row, met in entries if number == ordinal and met is not None]
+        entries: list[tuple[int, Row, bool]] = [entry for data in state.values() for entry in unpack(data)]
+        for ordinal, whole in enumerate(self._whole):
+            whole.restore(runs_of(state))
+            held = [Held(row, met) for number, row, met in entries if number == ordinal]
             for each, key in zip(held, self._keys(ordinal, [each.row for each in held], None), strict=True):
                 if key:
                     self._kept_rows[ordinal].setdefault(key, []).append(each)
@@ -170,6 +172,15 @@ def group_of(exchange: Exchange, side: Collection) -> Callable[[Row], int]:
     names = hashed(exchange, side.columns)
     group, places = grouping(key_type(side.columns, names)), [side.columns.index(name) for name in names]
     return lambda row: group(row[places[0]] if len(places) == 1 else tuple([row[place] for place in places]))
+
+
+def _groups_by(exchange: Exchange, side: Collection) -> GroupsOf:
+    """As `group_of`, of a frame."""
+    if not isinstance(exchange, Hash):
+        return one_group
+    names = hashed(exchange, side.columns)
+    type_ = key_type(side.columns, names)
+    return lambda frame: groups_of(key_of(frame, names), type_)
 
 
 LEFT, RIGHT = 0, 1

@@ -132,6 +132,9 @@ class JoiningOperator(TaskOperator):
 LEFT, RIGHT = "@left_row", "@right_row"
 """The indices of records in their side, by which those that met nobody are found."""
 
+_GROWS = 32
+"""The left side is taken in slices of up to so many times as many records as a batch has, where they meet few."""
+
 
 _Make: TypeAlias = Callable[[pl.DataFrame, Parameters], pl.DataFrame | None]
 
@@ -197,12 +200,15 @@ class FrameJoin:
         left = self._side(code.left, self.sides[0], whole[0]).with_row_index(LEFT)
         right = self._side(code.right, self.sides[1], whole[1]).with_row_index(RIGHT)
         met: list[pl.DataFrame] = []
-        for start in range(0, left.height, rows):
+        start = 0
+        while start < left.height:
             part = left.slice(start, rows)
             pairs = self._paired(part, right)
             for frame in self._of_left(part, pairs, right):
                 yield self._done(code.joined, frame)
             met += [pairs.select(RIGHT)] if keeps_right else []
+            start += rows
+            rows = min(_GROWS * self.context.rows, 2 * rows) if pairs.height <= rows else self.context.rows
         if keeps_right:
             alone = right.join(pl.concat(met), on=RIGHT, how="anti") if met else right
             yield self._done(code.joined, _without(alone, left, "left"))

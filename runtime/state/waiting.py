@@ -40,12 +40,12 @@ class Waiting:
         """Give out all; those of one partition that follow each other as fewer ones."""
         batches = [*(batch for batch, _ in self._saved), *self._fresh]
         self._saved, self._fresh = [], []
-        return list(_together(batches))
+        return list(together(batches))
 
     def save(self) -> tuple[list[Entry], list[Run]]:
         """What a snapshot has of each, in order, and the runs."""
-        for batch in _together(self._fresh):
-            self._saved.append((batch, Run(batch.frame(), _one_group) if batch.columnar else None))
+        for batch in together(self._fresh):
+            self._saved.append((batch, Run(batch.frame(), one_group) if batch.columnar else None))
         self._fresh = []
         entries: list[Entry] = [
             (batch.partition, list(batch.rows()) if run is None else run.name) for batch, run in self._saved
@@ -57,18 +57,19 @@ class Waiting:
         schema, timed = self._takes.columns, self._takes.timed
         for partition, held in entries:
             if isinstance(held, str):
-                run = runs[held].put_back(_one_group)
+                run = runs[held].put_back(one_group)
                 self._saved.append((Batch.from_frame(schema, run.frame, timed=timed, partition=partition), run))
             else:
                 self._saved.append((Batch.from_rows(schema, held, timed=timed, partition=partition), None))
 
 
-def _one_group(frame: pl.DataFrame) -> pl.Series:
+def one_group(frame: pl.DataFrame) -> pl.Series:
     """All rows belong to whoever has the first key group."""
     return pl.repeat(0, frame.height, dtype=pl.UInt8, eager=True)
 
 
-def _together(batches: Iterable[Batch]) -> Iterator[Batch]:
+def together(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """The batches in order, those in columns of one partition that follow each other as fewer ones."""
     some: list[Batch] = []
     count = 0
     for batch in batches:
