@@ -81,7 +81,7 @@ def _still(subject: str, text: str) -> Row:
             next(line for line in process.stdout if json.loads(line)["event"] == "commit")
             time.sleep(_SETTLES_S)
             below = psutil.Process(process.pid).children(recursive=True)
-            [engine] = [each for each in below if each.cmdline()[-1].endswith("warm_standby")]
+            [engine] = [each for each in below if each.cmdline()[-1].endswith("slot.standby")]
             before = sum(engine.cpu_times()[:2])
             time.sleep(_STILL_S)
             share = (sum(engine.cpu_times()[:2]) - before) / _STILL_S

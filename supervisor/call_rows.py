@@ -3,6 +3,7 @@
 Reads where data rests; nothing here touches a msg cache. What blocks has to run in a thread.
 """
 
+import asyncio
 import csv
 import io
 import re
@@ -19,7 +20,7 @@ from ghcm.runtime.jobs.calls import Call, CallState
 from ghcm.runtime.jobs.replies import ReplyStore
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.backend import SinkSnapshot
-from ghcm.runtime.sinks.reply import fetch_reply, load_reply, reply_rows
+from ghcm.runtime.sinks.reply import load_reply, reply_key, reply_rows, stored_text
 from ghcm.runtime.sinks.sink import rows_of_call
 from ghcm.spg.connectors import unreadable
 from ghcm.spg.graph import Unit
@@ -94,8 +95,18 @@ async def result(
     """The reply of a call that is done, for who has waited for it; None where it has none or it is long."""
     if call.state is not CallState.DONE or _reply(known.program.unit(call.unit)) is None:
         return None
-    rows = _kept(call, replies.find(call.id, call.ended) or await fetch_reply(connections, call.id))
+    rows = _kept(call, replies.find(call.id, call.ended) or await _fetched(connections, call.id))
     return rows if len(rows) <= limit else None
+
+
+async def _fetched(connections: Connections, call: str) -> str | None:
+    """As `load_reply`, for an event loop."""
+    import redis
+
+    try:
+        return stored_text(await connections.async_redis().get(reply_key(call)))
+    except redis.RedisError:
+        return await asyncio.to_thread(load_reply, connections, call)  # which bears a restart of the server
 
 
 def wants_csv(request: Request, format: str | None) -> bool:

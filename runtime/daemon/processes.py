@@ -57,7 +57,7 @@ class Processes:
         self._told = ("--state", str(self.state.path))
         leases = () if self.settings.embedded else ("--leases", str(self.state.leases))
         self._executors = (*self._told, *leases, *(() if self.waits else ("--no-wait",)))
-        self.standby = WarmStandby(self._command("spare", "ghcm.runtime.daemon.warm_standby"))
+        self.standby = WarmStandby(self._command("spare", "ghcm.runtime.slot.standby"))
 
     async def start(self, *, standby: bool) -> None:
         """Start what is needed before there is a job, and with `standby` an engine too."""

@@ -1,17 +1,10 @@
-"""A warm standby: a process that has loaded everything an engine needs and waits for its arguments.
-
-Started beside the compiler, it takes half a second off the first result. This module is that process too, with `-m`:
-one JSON line on standard input, then it is `ghcm.runtime.slot.process`.
+"""A warm standby: a process that has loaded everything an engine needs and waits for its arguments
+(`ghcm.runtime.slot.standby`). Started beside the compiler, it takes half a second off the first result.
 """
 
 import asyncio
 import contextlib
-import gc
-import json
-import os
-import sys
 
-from ghcm.collector import search_rarely
 from ghcm.runtime.daemon.child import Command, spawn
 from ghcm.runtime.daemon.protocol import encode
 
@@ -44,24 +37,3 @@ class WarmStandby:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
-
-
-def main() -> int:
-    """Wait for arguments, then be an engine; the exit code."""
-    search_rarely()
-    from ghcm.runtime.slot import process
-
-    gc.collect()
-    gc.freeze()  # now that nobody waits for it, and not when the engine starts
-    line = sys.stdin.readline()
-    if not line:
-        return 0
-    order = json.loads(line)
-    log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    os.dup2(log, 2)
-    os.close(log)
-    return process.main(order["arguments"])
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -2,7 +2,6 @@
 answer where they are few (`ghcm.runtime.jobs.replies`), else in Redis. Feedback carries only how many there are.
 """
 
-import asyncio
 import json
 from collections.abc import Sequence
 from typing import cast
@@ -48,18 +47,9 @@ def store_reply(connections: Connections, call: str, text: str) -> None:
 
 def load_reply(connections: Connections, call: str) -> str | None:
     """The rows that are in Redis, or None where there are none (any more)."""
-    return _text(connections.run(lambda client: client.get(reply_key(call))))
+    return stored_text(connections.run(lambda client: client.get(reply_key(call))))
 
 
-async def fetch_reply(connections: Connections, call: str) -> str | None:
-    """As `load_reply`, for an event loop."""
-    import redis
-
-    try:
-        return _text(await connections.async_redis().get(reply_key(call)))
-    except redis.RedisError:
-        return await asyncio.to_thread(load_reply, connections, call)  # which bears a restart of the server
-
-
-def _text(found: object) -> str | None:
+def stored_text(found: object) -> str | None:
+    """What Redis has found under a `reply_key`, as text."""
     return None if found is None else cast("bytes", found).decode()
