@@ -25,7 +25,7 @@ def spark_path(spark: SparkSession, path: str) -> str | None:
     context: Any = spark.sparkContext
     settings = context._jsc.hadoopConfiguration()
     try:
-        context._jvm.org.apache.hadoop.fs.FileSystem.getFileSystemClass(called, settings)
+        getattr(context._jvm, "org.apache.hadoop.fs.FileSystem").getFileSystemClass(called, settings)
     except Exception:  # whatever py4j raises: there is no such class
         return None
     here = str(spark.sparkContext.master).startswith("local")  # workers elsewhere have keys of their own

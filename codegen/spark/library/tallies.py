@@ -76,9 +76,8 @@ class Tally:
 
     def _added(self, accumulator: Any, value: Column) -> Column:
         """False, when a value has been added."""
-        catalyst: Any = self._jvm.org.apache.spark.sql.catalyst.expressions
-        adds = self._python.toScalaMap({"add": self._columns.expression(value._jc)})
-        bean = catalyst.objects.InitializeJavaBean(catalyst.Literal.fromObject(accumulator), adds)
+        adds = self._class("api.python.PythonUtils").toScalaMap({"add": self._columns.expression(value._jc)})
+        bean = self._catalyst("objects.InitializeJavaBean")(self._catalyst("Literal").fromObject(accumulator), adds)
         return self._asked(bean, "isZero", '"boolean"')
 
     def _copied(self, value: Column, type_: DataType) -> Column:
@@ -87,20 +86,19 @@ class Tally:
 
     def _asked(self, of: Any, method: str, type_: str) -> Column:
         """What a method gives, which is called for each row as it is no function of it."""
-        catalyst: Any = self._jvm.org.apache.spark.sql.catalyst.expressions
         java: Any = self.spark._jsparkSession  # pyright: ignore[reportPrivateUsage]
-        none, given = self._python.toSeq([]), java.parseDataType(type_)
-        called = catalyst.objects.Invoke(of, method, given, none, none, True, False, False)
+        none, given = self._class("api.python.PythonUtils").toSeq([]), java.parseDataType(type_)
+        called = self._catalyst("objects.Invoke")(of, method, given, none, none, True, False, False)
         return ClassicColumn(self._columns.column(called))
 
     @property
-    def _jvm(self) -> Any:
-        return self.spark.sparkContext._jvm  # pyright: ignore[reportPrivateUsage]
-
-    @property
-    def _python(self) -> Any:
-        return self._jvm.org.apache.spark.api.python.PythonUtils
-
-    @property
     def _columns(self) -> Any:
-        return self._jvm.org.apache.spark.sql.classic.ExpressionUtils
+        return self._class("sql.classic.ExpressionUtils")
+
+    def _catalyst(self, name: str) -> Any:
+        return self._class(f"sql.catalyst.expressions.{name}")
+
+    def _class(self, name: str) -> Any:
+        """A class of Spark's by its whole name: Java looks for each part of a name alone in all jars, in vain."""
+        jvm: Any = self.spark.sparkContext._jvm  # pyright: ignore[reportPrivateUsage]
+        return getattr(jvm, f"org.apache.spark.{name}")
