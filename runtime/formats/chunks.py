@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 import polars as pl
@@ -25,7 +25,7 @@ _NEWLINE = b"\n"[0]
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """Lines of one file (or connection): `data` ends with a line end unless `last`; `number` is that of the first
-    line (from 1).
+    line (from 1); `lines` is how many there are, 0 where nobody has counted them.
     """
 
     data: bytes
@@ -33,6 +33,11 @@ class Chunk:
     number: int
     partition: str
     last: bool
+    lines: int = 0
+
+    def count(self) -> int:
+        """How many lines it has."""
+        return self.lines or count_lines(self.data)
 
     def behind(self, size: int, lines: int) -> Chunk:
         """The chunk without its first bytes, which are so many lines."""
@@ -42,7 +47,12 @@ class Chunk:
 
 
 class Decoder(Protocol):
-    """Decodes the lines of one partition after the other."""
+    """Decodes the lines of one partition after the other. `threads`: how many should do so at once (`InOrder`)."""
+
+    @property
+    def threads(self) -> int:
+        """As above."""
+        ...
 
     def decode(self, chunk: Chunk, letters: Letters) -> tuple[Batch, int, int]:
         """The records, and the bytes and lines of the chunk that they took; the rest has to come again with more
@@ -153,9 +163,11 @@ class Lines:
             self._keep(chunk.data[used:] + self._rest)
         return batch
 
-    def passed(self, chunk: Chunk) -> None:
-        """Somebody else decodes what was cut (`Decoder.alone`)."""
-        self._use(len(chunk.data), count_lines(chunk.data))
+    def passed(self, chunk: Chunk) -> Chunk:
+        """What was cut, for somebody else to decode it (`Decoder.alone`)."""
+        counted = replace(chunk, lines=chunk.count())
+        self._use(len(chunk.data), counted.lines)
+        return counted
 
     def _use(self, size: int, lines: int) -> None:
         self.offset += size

@@ -29,6 +29,8 @@ _Failed: TypeAlias = list[tuple[str, str]]
 class TextLines:
     """Decodes lines of text; nothing of a file has to be known to go on in its middle."""
 
+    threads = 2
+
     def __init__(self, schema: Struct) -> None:
         self._schema = schema
 
@@ -46,7 +48,7 @@ class TextLines:
     def decode(self, chunk: Chunk, letters: Letters) -> tuple[Batch, int, int]:
         """As `Decoder.decode`."""
         data = chunk.data
-        lines = count_lines(data)
+        lines = chunk.count()
         try:
             text = data.decode()
         except UnicodeDecodeError:
@@ -74,6 +76,8 @@ class TextLines:
 
 class CsvLines:
     """Decodes CSV, plain lines by columns; what is saved is the header."""
+
+    threads = 2
 
     def __init__(self, schema: Struct, separator: str) -> None:
         self._schema = schema
@@ -153,6 +157,8 @@ class CsvLines:
 
 class ZeekLines:
     """Decodes Zeek's logs, lines between headers by columns; what is saved are the headers that hold."""
+
+    threads = 2
 
     def __init__(self, schema: Struct) -> None:
         self._schema = schema

@@ -28,7 +28,7 @@ from ghcm.types import Struct
 
 FIRST_PIECE = 1 << 20
 """Bytes of the first piece: few, so that records soon come."""
-_GROWS = 8
+_GROWS = 16
 """Then each is twice the one before, up to so many times the first: what is done per batch costs less of each record
 where batches are large.
 """
@@ -76,8 +76,8 @@ def decoded(
     try:
         for data in _pieces(files, schema, base, file, offset, piece):
             step = reading.step(b"" if data is None else data, last=data is None)
-            if step.alone:
-                yield from ahead.add(step.decode)
+            if step.threads:
+                yield from ahead.add(step.decode, step.threads)
             else:
                 yield from ahead.rest()
                 yield step.decode()
@@ -134,10 +134,10 @@ def _rest_of_line(stream: BinaryIO, size: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A piece that was read and is to be decoded. `alone`: in any thread, while others are."""
+    """A piece that was read and is to be decoded, in one of so many threads; 0: before anything else is done."""
 
     decode: Callable[[], Decoded]
-    alone: bool
+    threads: int = 0
 
 
 class _Reading:
@@ -154,13 +154,13 @@ class _Reading:
             self._tables = Tables(schema, file, partition, number=number)
 
     def step(self, data: bytes | pa.RecordBatch, *, last: bool) -> _Step:
-        """What is to be done with the next piece. It has to be done before the next one comes, unless it is `alone`."""
+        """What is to be done with the next piece. Without threads it has to be done before the next one comes."""
         chunk = self._lines.cut(data, last) if isinstance(data, bytes) and self._tables is None else None
         if chunk is None or not self._decoder.alone(chunk):
-            return _Step(partial(self._next, data, chunk, last), alone=False)
-        self._lines.passed(chunk)
+            return _Step(partial(self._next, data, chunk, last))
+        chunk = self._lines.passed(chunk)
         where = self._lines.offset, self._lines.number, self._decoder.save()
-        return _Step(partial(self._by_itself, chunk, where, last), alone=True)
+        return _Step(partial(self._by_itself, chunk, where, last), self._decoder.threads)
 
     def _next(self, data: bytes | pa.RecordBatch, chunk: Chunk | None, last: bool) -> Decoded:
         failed = _Failed()

@@ -29,11 +29,11 @@ class InOrder(Generic[T]):
         self._threads = threads
         self._ahead: deque[Future[T]] = deque()
 
-    def add(self, work: Callable[[], T]) -> Iterator[T]:
-        """Have this done; the results that the reader has to wait for now, so that few are held at a time. Each raises
-        what its work has raised.
+    def add(self, work: Callable[[], T], threads: int | None = None) -> Iterator[T]:
+        """Have this done, by so many threads if not by as many as else; the results that the reader has to wait for
+        now, so that few are held at a time. Each raises what its work has raised.
         """
-        self._ahead.append(_pool(self._threads).submit(work))
+        self._ahead.append(_pool(threads or self._threads).submit(work))
         while len(self._ahead) > _THREADS:
             yield self._ahead.popleft().result()
 

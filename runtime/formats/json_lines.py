@@ -16,7 +16,7 @@ from ghcm.formats.records import json_parser, object_reader
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.formats.cells import COLUMNAR_FROM, LINE, UNSURE, merged
-from ghcm.runtime.formats.chunks import BadRecord, Chunk, Letters, count_lines, texts_of
+from ghcm.runtime.formats.chunks import BadRecord, Chunk, Letters, texts_of
 from ghcm.runtime.formats.json_columns import JsonColumns, Unfit
 from ghcm.runtime.formats.json_shape import Shape
 from ghcm.runtime.formats.json_suspects import Lines, Marks, Suspicion, is_text
@@ -46,6 +46,11 @@ class JsonLines:
         self._shape: Shape | None = None
         self._unlike = 0
 
+    @property
+    def threads(self) -> int:
+        """One of lines that are spelt alike, whose steps are short; else Arrow works long without the interpreter."""
+        return 2 if self._shape is None or self._unlike else 1
+
     def alone(self, chunk: Chunk) -> bool:
         """Always."""
         return True
@@ -59,7 +64,7 @@ class JsonLines:
 
     def decode(self, chunk: Chunk, letters: Letters) -> tuple[Batch, int, int]:
         """As `Decoder.decode`."""
-        count = count_lines(chunk.data)
+        count = chunk.count()
         if count < COLUMNAR_FROM or not self._columns.able or self._passed_over:
             self._passed_over = max(0, self._passed_over - 1)
             batch = Batch.from_rows(self._schema, self._rows(chunk, letters), partition=chunk.partition)
