@@ -95,9 +95,13 @@ def columnar_functions(
 
 def _partial(grouping: Grouping, parts: Sequence[Partial], prepared: Sequence[str]) -> str:
     """The text of the function that pre-aggregates a batch."""
-    keys = [*(['"key"'] if grouping.keyed else []), *(["*columns.WINDOW"] if grouping.windowed else [])]
-    columns = [f'{text}.alias("{name}")' for part in parts for name, text in part.columns]
-    lines = [*prepared, _returned(_grouped("frame", ", ".join(keys), ", ".join(columns)), parts)]
+    columns = ", ".join(f'{text}.alias("{name}")' for part in parts for name, text in part.columns)
+    key = '"key"' if grouping.keyed else ""
+    if grouping.windowed:
+        grouped = f"columns.in_windows(frame, {key or None}, {columns})"
+    else:
+        grouped = _grouped("frame", key, columns)
+    lines = [*prepared, _returned(grouped, parts)]
     return frame_function(f"{grouping.name}_partial", lines)
 
 

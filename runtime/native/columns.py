@@ -157,8 +157,19 @@ def mean(count: str, total: str) -> pl.Expr:
 # --- windows ---------------------------------------------------------------------------------------------------------
 
 
-WINDOW = tuple(pl.col("window").struct.field(name).cast(pl.Int64).alias(name) for name in ("start", "end"))
-"""The start and end of a record's window in microseconds, by which groups are told apart."""
+_WINDOW = tuple(pl.col("window").struct.field(name).cast(pl.Int64).alias(name) for name in ("start", "end"))
+
+
+def in_windows(frame: pl.DataFrame, key: str | None, *parts: pl.Expr) -> pl.DataFrame:
+    """One row for each group of records of one key and window, in the order in which groups are met, with the start and
+    end of the window in microseconds. Where all records are in one window, as many batches are, the key alone tells.
+    """
+    keys, times = [key] if key is not None else [], frame.select(_WINDOW)
+    if frame.height and all(times[name].min() == times[name].max() for name in times.columns):
+        window = [pl.lit(times.item(0, name), pl.Int64).alias(name) for name in times.columns]
+        grouped = frame.group_by(key if key is not None else pl.lit(0).alias("@all"), maintain_order=True).agg(*parts)
+        return grouped.select(*keys, *window, pl.exclude(*keys, "@all"))
+    return frame.group_by(*keys, *_WINDOW, maintain_order=True).agg(*parts)
 
 
 def too_late(start: pl.Expr, size: int, lateness: int) -> pl.Expr:
