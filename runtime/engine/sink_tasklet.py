@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-_ROWS_IN_FLIGHT = 65_536
-_ROWS_AT_ONCE = 16_384
+_ROWS_IN_FLIGHT, _BYTES_IN_FLIGHT = 131_072, 32 << 20
+_ROWS_AT_ONCE = 65_536
 
 
 class SinkTasklet(UnitTasklet):
@@ -61,7 +61,7 @@ class SinkTasklet(UnitTasklet):
         self._open = False
         self._inlets = Inlets(edges)
         self._version = version
-        self._flight = 0
+        self._flight = self._flight_size = 0
         self._uncommitted = 0
         self._passed = -1
         """The number of the snapshot that was prepared last."""
@@ -89,6 +89,11 @@ class SinkTasklet(UnitTasklet):
         assert self._writer is not None, "a sink takes nothing before it is open"
         return self._writer
 
+    @property
+    def _is_full(self) -> bool:
+        """Whether the writer has enough to do."""
+        return self._flight >= _ROWS_IN_FLIGHT or self._flight_size >= _BYTES_IN_FLIGHT
+
     def backlog(self) -> int:
         """Records that wait to be written."""
         return super().backlog() + self._flight
@@ -102,7 +107,7 @@ class SinkTasklet(UnitTasklet):
         """Hand on one item."""
         if self._done:
             return Progress.DONE
-        if not self._open or self._flight >= _ROWS_IN_FLIGHT:
+        if not self._open or self._is_full:
             return Progress.WAITING
         found = self._inlets.take(_ROWS_AT_ONCE)
         if found is None:
@@ -112,7 +117,7 @@ class SinkTasklet(UnitTasklet):
             case Batch() as batch:
                 self.counters.took(batch)
                 content = batch.frame().select(batch.schema.names) if batch.columnar else _bare(batch)
-                self._write(content, self.edges[place].arrived, taken_back=batch.taken_back)
+                self._write(content, batch.size, self.edges[place].arrived, taken_back=batch.taken_back)
             case Barrier(snapshot=snapshot):
                 self._inlets.wait(place, snapshot)
                 self._align()
@@ -167,14 +172,14 @@ class SinkTasklet(UnitTasklet):
 
         self.worker.close(close)
 
-    def _write(self, content: pl.DataFrame | list[Row], arrived: float, *, taken_back: bool) -> None:
+    def _write(self, content: pl.DataFrame | list[Row], size: int, arrived: float, *, taken_back: bool) -> None:
         rows = len(content)
-        self._flight += rows
+        self._flight, self._flight_size = self._flight + rows, self._flight_size + size
         self._uncommitted += rows
 
         def written(_: None) -> None:
-            full = self._flight >= _ROWS_IN_FLIGHT
-            self._flight -= rows
+            full = self._is_full
+            self._flight, self._flight_size = self._flight - rows, self._flight_size - size
             self.counters.done(arrived)
             if full:
                 self._host.scheduler.wake(self)

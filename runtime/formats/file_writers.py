@@ -85,8 +85,8 @@ class _ParquetWriter:
         self._end_rows()
         frames, self._frames, count, self._count, self._size = self._frames, [], self._count, 0, 0
         if count:  # what fails is not tried again when the file is closed
-            frame = pl.concat([each.select(self._columns.names) for each in frames])
-            self._file.write_table(to_arrow(frame, self._columns, stored=True))
+            arrow: Any = pa
+            self._file.write_table(arrow.concat_tables([to_arrow(each, self._columns, stored=True) for each in frames]))
 
 
 def _texts(path: str, type_: Any) -> Iterator[str]:
