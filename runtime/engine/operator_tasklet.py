@@ -43,7 +43,8 @@ the records' own cost.
 """
 _LARGE = 2048
 """Records that are worth the way to a compute thread and back."""
-_COMPUTE_STEP_S = 0.05
+_COMPUTE_STEP_S, _MOST_BESIDE = 0.05, 262_144
+"""How long a step there may last, and how many records it may have."""
 
 
 class StepSize:
@@ -119,7 +120,7 @@ class OperatorTasklet(UnitTasklet):
         self.operator = operator
         self.outbox = Outputs(instance.task, ends.routes, self.counters, host)
         self.watermark = NEVER
-        self.size = StepSize()
+        self.size = StepSize(most=_MOST_BESIDE) if computes else StepSize()
         self._clock = operator if isinstance(operator, Clock) else None
         self._wall = operator if isinstance(operator, WallClock) else None
         self._gate = operator if isinstance(operator, Gate) else None

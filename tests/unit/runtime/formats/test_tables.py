@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
+import pyarrow.parquet  # which has to be loaded to be a part of Arrow
 import pytest
 
 from ghcm.errors import GhcmError
@@ -54,13 +55,13 @@ def test_reading_goes_on_behind_the_rows_that_were_used(form: str, tmp_path: Pat
 def test_slices_that_polars_does_not_read_are_left_to_arrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet_slices, "_LEAST", 64)
     monkeypatch.setattr(parquet_slices, "_BYTES", 1)
-    table, spoilt = plain_table(1000), dict[str, list[object]]()
+    arrow: Any = pa
+    table: Any = plain_table(1000)
     for name, at in (("small", 70), ("sign", 500), ("ts", 999)):
-        spoilt[name] = [None if row == at else each for row, each in enumerate(table.column(name).to_pylist())]
-    for name, values in spoilt.items():
-        found = table.schema.get_field_index(name)
-        table = table.set_column(found, name, pa.array(values, table.schema.field(name).type))
-    pq.write_table(table, tmp_path / "f", row_group_size=300)
+        values = [None if row == at else each for row, each in enumerate(table.column(name).to_pylist())]
+        column = arrow.array(values, table.schema.field(name).type)
+        table = table.set_column(table.schema.get_field_index(name), name, column)
+    arrow.parquet.write_table(table, tmp_path / "f", row_group_size=300)
     rows, dead = drain(source("parquet", PLAIN, tmp_path))
     expected, letters = by_reference(Format("parquet"), PLAIN, (tmp_path / "f").read_bytes())
     assert list(map(_comparable, rows)) == list(map(_comparable, expected))
