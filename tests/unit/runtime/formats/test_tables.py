@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet  # which has to be loaded to be a part of Arrow
 import pytest
 
 from ghcm.errors import GhcmError
@@ -61,7 +60,7 @@ def test_slices_that_polars_does_not_read_are_left_to_arrow(tmp_path: Path, monk
         values = [None if row == at else each for row, each in enumerate(table.column(name).to_pylist())]
         column = arrow.array(values, table.schema.field(name).type)
         table = table.set_column(table.schema.get_field_index(name), name, column)
-    arrow.parquet.write_table(table, tmp_path / "f", row_group_size=300)
+    write(table, tmp_path / "f", "parquet")
     rows, dead = drain(source("parquet", PLAIN, tmp_path))
     expected, letters = by_reference(Format("parquet"), PLAIN, (tmp_path / "f").read_bytes())
     assert list(map(_comparable, rows)) == list(map(_comparable, expected))
