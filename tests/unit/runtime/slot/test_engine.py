@@ -104,8 +104,8 @@ def test_sinks_take_records_while_a_snapshot_is_written(tmp_path: Path, monkeypa
         assert done.wait(60), "the sinks take nothing until the snapshot is there"
         return store(self, snapshot)
 
-    def taken(self: sink_tasklet.SinkTasklet, content: Sized, arrived: float, *, taken_back: bool) -> None:
-        take(self, content, arrived, taken_back=taken_back)  # type: ignore[arg-type]
+    def taken(self: sink_tasklet.SinkTasklet, content: Sized, size: int, arrived: float, *, taken_back: bool) -> None:
+        take(self, content, size, arrived, taken_back=taken_back)  # type: ignore[arg-type]
         left[0] -= len(content) if self.sink == "lines" else 0
         if not left[0]:
             done.set()
