@@ -42,7 +42,7 @@ class Part(BaseModel):
 
     name: str
     state: str
-    """"ok", "starting", "waiting" (it died, and is started again), "silent", "failed"."""
+    """"ok", "starting", "waiting" (it died, and is started again; or nothing comes to it yet), "silent", "failed"."""
     reason: str = ""
     needed: bool = True
 

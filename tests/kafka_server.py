@@ -76,7 +76,7 @@ def new_topic(*partitions: Sequence[Message | bytes | None], name: str = "") -> 
 
 def send(topic: str, *partitions: Sequence[Message | bytes | None], settings: Kafka | None = None) -> None:
     """Add messages, or values of some, to a topic by partition."""
-    producer = Producer(client(settings, linger_ms=5))
+    producer = Producer(client(settings, linger_ms=5, enable_idempotence=True))  # in order, whatever is sent again
     failed: list[str] = []
 
     def done(error: object, _: object) -> None:

@@ -61,6 +61,11 @@ class Receiver:
         self._stopping = Event()
         self._thread = Thread(target=self._receive, name=f"ghcm-{name}-receive", daemon=True)
 
+    @property
+    def takes(self) -> bool:
+        """Whether calls come to it, or it wants none. From any thread."""
+        return self.stopping or self._cache.takes(self._name)
+
     def start(self) -> None:
         """Begin to take instructions."""
         self._thread.start()

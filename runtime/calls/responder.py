@@ -90,6 +90,11 @@ class Responder:
         self._dead_letters = DeadLetterWriter(services.open_dead_writer(unit, "dead"), self._answers, self._lost)
         self._publisher = Publisher(unit.name, services, self._lost)
 
+    @property
+    def takes(self) -> bool:
+        """Whether its calls come to it, or it wants none. From any thread."""
+        return self._receiver.takes
+
     def start(self) -> None:
         """Begin to take instructions. Generated code is loaded now, not by the first call."""
         self._services.code(self.unit)

@@ -106,7 +106,7 @@ class Child:
     without it, standard output goes to the log. `died` is asked after each death that nobody wanted, with the exit
     code, whether to go on. With `hang` (seconds) the process is asked whether it is there, and killed when it has said
     nothing for so long: `ping` returns when it has answered; without one it is told {"op": "beat"} and reports
-    {"event": "beat"}, with its "trouble" where it has one.
+    {"event": "beat"}, with its "trouble" where it has one, and "serves": false where it waits for something.
     """
 
     command: Command
@@ -124,6 +124,7 @@ class Child:
     reason: str = ""
     """How the last process ended, and why none is started any more."""
     trouble: str = ""
+    serves: bool = True
     """What the process says of itself that is not as it should be."""
     silence: int = 0
     """Questions in a row that it has not answered. They are counted, and no clock is read: who was asleep as long as
@@ -166,7 +167,7 @@ class Child:
         if self.silent and self._heard and self.phase in (Phase.STARTING, Phase.RUNNING):
             return "silent", f"it has said nothing for {self._silent_s:.0f} s"
         if self.phase is Phase.RUNNING:
-            return "ok", self.trouble or (self.reason and f"the one before {self.reason}")
+            return "ok" if self.serves else "waiting", self.trouble or (self.reason and f"the one before {self.reason}")
         return self.phase.value, self.trouble or self.reason
 
     def start(self) -> None:
@@ -271,7 +272,7 @@ class Child:
                 continue
             try:
                 if report.get("event") == "beat":
-                    self._answered(str(report.get("trouble", "")))
+                    self._answered(str(report.get("trouble", "")), serves=bool(report.get("serves", True)))
                 else:
                     self.reported(report)
             except Exception:  # the next report is heard all the same
@@ -279,7 +280,7 @@ class Child:
 
     async def _watch(self, process: asyncio.subprocess.Process) -> None:
         """Ask the process each second whether it is there, and kill it when it has said nothing for too long."""
-        self.silence, self.trouble, self._heard = 0, "", False
+        self.silence, self.trouble, self.serves, self._heard = 0, "", True, False
         if self.hang is None:
             return
         async with asyncio.TaskGroup() as tasks:
@@ -299,13 +300,13 @@ class Child:
     async def _keep_pinging(self, ping: Callable[[], Awaitable[None]]) -> None:
         while True:
             await ping()
-            self._answered("")
+            self._answered("", serves=True)
             await asyncio.sleep(_BEAT_SECONDS)
 
-    def _answered(self, trouble: str) -> None:
-        """The process is there, with this trouble or none."""
+    def _answered(self, trouble: str, *, serves: bool) -> None:
+        """The process is there, with this trouble or none, and serves or cannot yet."""
         news = (self.silent and self._heard) or bool(trouble) != bool(self.trouble)
-        self.silence, self.trouble, self._heard = 0, trouble, True
+        self.silence, self.trouble, self.serves, self._heard = 0, trouble, serves, True
         if news:
             self.changed()
 

@@ -88,6 +88,10 @@ class MessageCache(Protocol):
         """
         ...
 
+    def takes(self, unit: str) -> bool:
+        """Whether instructions for this unit would come now, as far as this worker knows by itself."""
+        ...
+
     def send_feedback(self, address: str, feedback: Feedback) -> None:
         """Return once the feedback is stored at the address."""
         ...

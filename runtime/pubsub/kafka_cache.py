@@ -94,6 +94,9 @@ class KafkaCache:
 
         return Delivery(held.instruction, held.attempt, acknowledge, partial(group.give_back, held), refuse)
 
+    def takes(self, unit: str) -> bool:
+        return (group := self._groups.get(unit)) is not None and group.joined
+
     def send_feedback(self, address: str, feedback: Feedback) -> None:
         hold(self.fence)
         self.brokers.send(topic_name(address), _FEEDBACK, encode(feedback), feedback.id)

@@ -81,6 +81,8 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
         self.turn, self._lock = threading.Lock(), threading.Lock()
         self._brokers, self._topic, self._unit, self._options = brokers, topic, unit, options
         self._consumer: Any = None
+        self.joined = False
+        """Whether it has its part of the topic, none where others have all."""
         self._waiting = deque[str]()
         self._held: dict[str, Held] = {}
         self._open: dict[Any, set[int]] = {}  # partition -> offsets of what has not ended
@@ -136,7 +138,7 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
 
     def close(self, *, leave: bool = False) -> None:
         """Leave what has not ended to the next consumer; with `leave` to others at once."""
-        consumer, self._consumer = self._consumer, None
+        consumer, self._consumer, self.joined = self._consumer, None, False
         if consumer is not None:
             name, id = self._options["group_instance_id"], consumer.group_metadata().member_id
             with suppress(KafkaError):
@@ -151,11 +153,13 @@ class Group(ConsumerRebalanceListener):  # type: ignore[misc]
 
     def on_partitions_revoked(self, revoked: object) -> None:
         """As Kafka says: what comes then may lie behind what others have committed."""
+        self.joined = False
         with self._lock:
             self._next.clear()
 
     def on_partitions_assigned(self, assigned: Any) -> None:
         """As Kafka says."""
+        self.joined = True
         log.info("%s: this worker has %s of its partitions", self._topic, len(assigned))
 
     def _poll(self, milliseconds: int) -> None:

@@ -99,6 +99,9 @@ class RedisCache:
             entry = self._await(take, timeout)
         return None if entry is None else self._delivery(group, entry)
 
+    def takes(self, unit: str) -> bool:
+        return True  # whoever reaches the server can
+
     def send_feedback(self, address: str, feedback: Feedback) -> None:
         data = encode(feedback)
 

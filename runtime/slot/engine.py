@@ -243,6 +243,11 @@ class Engine:
         return None if self._scheduler.waiting or not self._thread.is_alive() else self._scheduler.turns
 
     @property
+    def unheard(self) -> str:
+        """A unit whose calls would not come to it now; empty where there is none. From any thread."""
+        return next((each.unit.name for each in self._responders.all() if not each.takes), "")
+
+    @property
     def commits(self) -> int:
         """Snapshots taken by all units since the start."""
         return sum(run.snapshots.count for run in self._runs.values())

@@ -16,8 +16,8 @@ line, on standard output:
 
 Requests are JSON objects, one a line, on standard input:
 
-    {"op": "beat"}                           answered at once by {"event": "beat", "trouble": "..."}, beside the loop: a
-                                             process that takes long over one step lives, and says so
+    {"op": "beat"}                           answered at once by {"event": "beat", "trouble": "...", "serves": b},
+                                             beside the loop: a process that takes long over one step lives
     {"op": "status"}                         answered by {"event": "status", "status": {...}}
     {"op": "savepoint"}                      answered by {"event": "savepoint", "done": b}
     {"op": "stop"}, {"op": "drain"}          answer the calls at hand, take a savepoint, end
@@ -235,12 +235,15 @@ class _Process:
             sys.stdout.flush()
 
     def _beat(self) -> None:
-        """Say that the process is there, and whether its loop gets on."""
+        """Say that the process is there, whether its loop gets on, and whether calls come to it."""
+        unheard = "" if self._engine is None else self._engine.unheard
         now, turn = time.monotonic(), None if self._engine is None else self._engine.turn
         if turn is None or turn != self._turn[0]:
             self._turn = (turn, now)
         held = now - self._turn[1]
-        self._say("beat", trouble=f"one step has taken {held:.0f} s so far" if held > _LONG_STEP_S else "")
+        trouble = f"one step has taken {held:.0f} s so far" if held > _LONG_STEP_S else ""
+        trouble = trouble or (unheard and f'calls of "{unheard}" do not come to it yet')
+        self._say("beat", trouble=trouble, serves=not unheard)
 
     def asked_to_stop(self, _number: int, _frame: object) -> None:
         """The handler of SIGTERM and SIGINT."""

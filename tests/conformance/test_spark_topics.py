@@ -111,7 +111,7 @@ def test_what_comes_later_is_not_read(job: Job) -> None:
 
 def test_reading_begins_at_a_time(job: Job) -> None:
     topic = new_topic([], [])
-    producer = Producer(client())
+    producer = Producer(client(enable_idempotence=True))
     for number in range(4):
         producer.produce(topic, b'{"n": %d}' % number, partition=number % 2, timestamp=1_000_000 + number)
     assert producer.flush(30) == 0

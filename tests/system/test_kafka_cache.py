@@ -16,7 +16,15 @@ from typing import Any
 import psutil
 import pytest
 from kafka import KafkaProducer
-from kafka.admin import ACL, ACLOperation, ACLPermissionType, ResourcePattern, ResourceType
+from kafka.admin import (
+    ACL,
+    ACLOperation,
+    ACLPermissionType,
+    ConfigResource,
+    ConfigResourceType,
+    ResourcePattern,
+    ResourceType,
+)
 from kafka.errors import KafkaTimeoutError
 
 from ghcm.errors import GhcmError
@@ -122,8 +130,10 @@ def test_topics_have_the_retention_of_what_they_hold(caches: Caches) -> None:
     cache.send_feedback(f"to:{caches.topic}", Feedback("c1", State.DONE))
     assert len(records(topic_name(f"to:{caches.topic}"))) == 1
     with brokers().admin() as admin:
-        for topic, partitions in ((caches.topic, 4), (topic_name(f"to:{caches.topic}"), 1)):
+        for topic, partitions, hours in ((caches.topic, 4, 20), (topic_name(f"to:{caches.topic}"), 1, 1 / 6)):
             assert len(admin.describe_topics([topic])[0]["partitions"]) == partitions
+            told = admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic)])["topic"][topic]
+            assert told["retention.ms"]["value"] == str(int(hours * 3_600_000))
 
 
 def test_what_is_older_than_answers_are_remembered_counts_for_nothing(caches: Caches) -> None:
@@ -222,11 +232,13 @@ def test_a_broker_that_is_gone_is_reported_once_per_patience(tmp_path: Path, mon
         connection = Brokers(settings, 3.0)
         cache = KafkaCache(connection, "k", "p", "engine")
         cache.send(Instruction("c1", "p", "u"))
+        assert not cache.takes("u")
         end(take(cache, 1)[0])
+        assert cache.takes("u")
     with pytest.raises(GhcmError, match="cannot be reached") as told:
         while True:
             cache.receive("u", 1)
-    assert "ghcm services up" in told.value.hint
+    assert "ghcm services up" in told.value.hint and not cache.takes("u")
     with pytest.raises(GhcmError, match="cannot be reached"):
         cache.send(Instruction("c2", "p", "u"))
     cache.close()
@@ -266,23 +278,6 @@ def test_what_one_client_says_is_not_taken_for_the_words_of_another() -> None:
     with pytest.raises(GhcmError) as told, other.told():
         raise KafkaTimeoutError("nothing came")
     assert told.value.detail == "KafkaTimeoutError: nothing came"
-
-
-def test_a_broker_is_asked_over_one_connection_and_again_when_it_is_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with broker(tmp_path / "s", monkeypatch) as settings:
-        connection = Brokers(settings, 3.0)
-        connection.ask()
-        kept = connection._admin
-        connection.ask()
-        assert connection._admin is kept is not None
-        services.stop_services(tmp_path / "s", quiet)
-        with pytest.raises(GhcmError, match="cannot be reached"):
-            connection.ask()
-        services.start_services(tmp_path / "s", quiet)
-        connection.ask()
-        connection.close()
 
 
 def test_the_client_logs_nothing_itself() -> None:

@@ -1,4 +1,6 @@
-"""A daemon whose Kafka refuses the user of a job that runs, for a while: the job waits; nothing is lost or doubled."""
+"""A daemon whose Kafka refuses the user of a job that runs, for a while: the job waits; nothing is lost or doubled. And
+how it is asked whether Kafka is there.
+"""
 
 import json
 from pathlib import Path
@@ -7,8 +9,10 @@ from typing import Any
 import pytest
 from kafka.admin import ACL, ACLOperation, ACLPermissionType, ResourcePattern, ResourceType
 
+from ghcm.errors import GhcmError
+from ghcm.runtime.pubsub import services
 from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka
-from tests.kafka_server import messages, send
+from tests.kafka_server import messages, quiet, send
 from tests.system.running import running, until
 from tests.system.storm.sinks import numbers_in
 from tests.system.test_kafka_cache import USERS, allow, broker
@@ -71,3 +75,27 @@ def test_a_job_that_runs_waits_for_a_kafka_that_refuses_it(tmp_path: Path, monke
             assert sorted(numbers_in(tmp_path)) == list(range(there + 1))
             until(lambda: len(numbers_sent(operator)) > there, "the messages")
             assert sorted(numbers_sent(operator)) == list(range(there + 1))
+
+
+def test_a_broker_is_asked_over_one_connection_and_again_when_it_is_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[object] = []
+    client = Brokers.client
+
+    def counted(brokers: Brokers, *given: Any, **more: Any) -> Any:
+        made.append(given)
+        return client(brokers, *given, **more)
+
+    monkeypatch.setattr(Brokers, "client", counted)
+    with broker(tmp_path / "s", monkeypatch) as settings:
+        connection = Brokers(settings, 3.0)
+        connection.ask()
+        connection.ask()
+        assert len(made) == 1
+        services.stop_services(tmp_path / "s", quiet)
+        with pytest.raises(GhcmError, match="cannot be reached"):
+            connection.ask()
+        services.start_services(tmp_path / "s", quiet)
+        connection.ask()
+        connection.close()

@@ -73,7 +73,7 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_reading_begins_at_the_beginning_or_at_a_time() -> None:
     topic = new_topic([], [])
-    producer = Producer(client())
+    producer = Producer(client(enable_idempotence=True))
     for number, ms in enumerate([1000, 2000, 2000, 3000, 1500]):
         producer.produce(topic, lines(number)[0], partition=number % 2, timestamp=1_700_000_000_000 + ms)
     assert producer.flush(30) == 0

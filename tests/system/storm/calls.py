@@ -12,7 +12,7 @@ from typing import Any
 from tests.system.running import Answer, Running, until
 
 FINAL = ("done", "failed", "expired", "cancelled")
-PATIENCE, RECOVERY = 300.0, 60.0
+PATIENCE, RECOVERY = 900.0, 60.0
 
 
 @dataclass

@@ -193,6 +193,8 @@ def test_a_child_that_hangs_is_shown_and_then_started_again(tmp_path: Path, monk
         watched = Watched(tmp_path, hang=2.0)
         await watched.until("ok")
         assert watched.child.health == ("ok", "tired")
+        watched.child._answered("nothing comes to it", serves=False)  # pyright: ignore[reportPrivateUsage]
+        assert watched.child.health == ("waiting", "nothing comes to it")
         first = watched.child.pid
         watched.signal(signal.SIGSTOP)
         await watched.until("silent")

@@ -85,3 +85,7 @@ def test_a_loop_that_takes_long_over_one_step_is_told_with_each_beat(
         asking.join()
         until(lambda: engine.turn is None, "the step to end")
         assert beat() == ""
+        monkeypatch.setattr(Engine, "unheard", "best")
+        beating._beat()  # pyright: ignore[reportPrivateUsage]
+        told = {"event": "beat", "trouble": 'calls of "best" do not come to it yet', "serves": False}
+        assert json.loads(capsys.readouterr().out) == told
