@@ -18,7 +18,7 @@ from ghcm.codegen.native.rows.chains import row_chain
 from ghcm.codegen.native.rows.text import tuple_text
 from ghcm.codegen.native.sections import Module, Place, Section, entry
 from ghcm.codegen.native.snippets import quoted
-from ghcm.codegen.native.tasks import iterating, publishing, reading, sorting, timing, writing
+from ghcm.codegen.native.tasks import iterating, publishing, reading, scanning, sorting, timing, writing
 from ghcm.codegen.templating import render
 from ghcm.spg import ops, sequences
 from ghcm.spg.graph import Program, Task, Unit, step_unit
@@ -122,7 +122,11 @@ def _section(program: Program, at: Place) -> Section | None:
             return reading(at, key)
         case ops.Source() | ops.ArrivalTime() | ops.Sessions() | ops.PythonBatch() | ops.Lookup() | ops.Union():
             return None
-        case ops.Latest() | ops.Revisions() | sequences.Preceding() | sequences.Absent():
+        case sequences.Scan():
+            return scanning(at, op)
+        case sequences.Preceding() | sequences.Absent() | sequences.Present() | sequences.Chunks():
+            return None
+        case ops.Latest() | ops.Revisions():
             return None
         case ops.Changes() | ops.Distinct() | ops.Iterate() | ops.ReadSink() | ops.ReadTable() | ops.Reply():
             return None

@@ -19,7 +19,7 @@ _STANDARD = (
 _NATIVE = "ghcm.runtime.native"
 _CODE = (
     "Dead, Function, GroupCode, IterateCode, JoinCode, JoinColumns, OrderCode, Parameters, PolicyCode, ReadCode, Row, "
-    "RowCode, SinkCode, TaskCode, TimeCode, TotalsCode"
+    "RowCode, ScanCode, SinkCode, TaskCode, TimeCode, TotalsCode"
 )
 _FORMS = {
     "column": ("collections", "network", "numbers", "texts", "time"),

@@ -18,7 +18,7 @@ from ghcm.codegen.native.rows.lines import (
     scope_function,
     scope_of,
 )
-from ghcm.codegen.native.rows.text import Code, tuple_text
+from ghcm.codegen.native.rows.text import Binding, Code, tuple_text
 from ghcm.codegen.native.sections import Place, Section, entry, order_text
 from ghcm.codegen.native.snippets import ATOM
 from ghcm.expr import Expr, Lambda, MakeStruct
@@ -26,6 +26,7 @@ from ghcm.failing import can_fail
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.spg.graph import Sink
 from ghcm.spg.ops import EventTime, Iterate, Publish, Sort, Top
+from ghcm.spg.sequences import Scan
 from ghcm.types import Collection, List, Map, Struct, Type, is_nullable, strip
 
 
@@ -61,6 +62,17 @@ def _times_columns(name: str, time: Lambda) -> str:
     micros = f'columns.micros({column.text}).alias("time")'
     lines.append(f'return columns.fill(frame, {micros}).get_column("time")')
     return frame_function(name, lines, "pl.Series | None")
+
+
+def scanning(at: Place, op: Scan) -> Section:
+    """`<name>_start`, of the parameters alone, and `<name>_step`, of what it gave before and a value."""
+    name, scope = at.name, scope_of(at.module)
+    for variable, argument in zip(op.function.parameters, ("before", "value"), strict=True):
+        scope.bind(variable, Binding(value=Code(argument, simple=True)))
+    text = f"return {scope.value(op.function.body).inner}"
+    step = scope_function(scope, f"{name}_step", "before: Any, value: Any, ", "object", text)
+    start = expression_function(f"{name}_start", op.start, at.module)
+    return Section(at.task, [start, step], entry("ScanCode", start=f"{name}_start", step=f"{name}_step"))
 
 
 def sorting(at: Place, op: Sort | Top) -> Section:

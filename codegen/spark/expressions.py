@@ -98,6 +98,7 @@ OF_ITEMS = SqlLambda(
     "a function of the items of a list", "flat_map(...) makes records of the items, and map(...) computes it for each."
 )
 OF_VALUES = SqlLambda("a reduce_by_key of your own", "map_values(...) before it computes what it needs for each value.")
+IN_TURN = SqlLambda("the function of a scan", "map_values(...) before it computes what it needs for each value.")
 
 
 _JSON = frozenset(each.name for each in FAMILIES["json"])

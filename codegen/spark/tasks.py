@@ -13,7 +13,7 @@ from ghcm.codegen.spark.expressions import Scope, value_binding
 from ghcm.codegen.spark.groups import aggregate_body, count_body, distinct_body, group_body, latest_body, reduce_body
 from ghcm.codegen.spark.joins import join_body
 from ghcm.codegen.spark.library.sql import bare, fails, quoted
-from ghcm.codegen.spark.names import variable
+from ghcm.codegen.spark.sequences import absent_body, preceding_body, present_body, scan_body
 from ghcm.codegen.spark.sql import Checked, col, make_struct
 from ghcm.codegen.spark.text import also, quote, selected, sql_dict, sql_text
 from ghcm.reducers import Aggregate
@@ -39,14 +39,18 @@ def task_body(scope: Scope, task: Task, rounds: Mapping[str, list[str]] | None =
             return read_sink_body(scope, task, op)
         case ops.EventTime():
             return _event_time(scope, op)
-        case ops.ReadTable() | ops.ArrivalTime() | ops.Lookup():
+        case ops.ReadTable() | ops.ArrivalTime() | ops.Lookup() | sequences.Chunks():
             raise ValueError(f"Spark does not support {op}")
         case ops.Sessions():
             return _sessions(scope, op)
         case sequences.Preceding():
-            return _preceding(scope, op)
+            return preceding_body(scope, op)
         case sequences.Absent():
-            return _absent(scope, op)
+            return absent_body(scope, op)
+        case sequences.Present():
+            return present_body(scope, op)
+        case sequences.Scan():
+            return scan_body(scope, op)
         case ops.Union():
             return _union(scope, task)
         case ops.ReduceByKey():
@@ -136,35 +140,6 @@ def _sessions(scope: Scope, op: ops.Sessions) -> list[str]:
     """The call that puts rows into sessions, of each key where they are pairs."""
     by = ', by=["key"]' if scope.takes.shape is not Shape.STREAM else ""
     return [f"return in_sessions(job, rows, {scope.step()}, {op.gap_us}{by}{scope.keeping()})"]
-
-
-_IN_TIME_ORDER = f"PARTITION BY key ORDER BY {quoted(TIME)}, value"
-
-
-def _preceding(scope: Scope, op: sequences.Preceding) -> list[str]:
-    """The values before each one, as Spark's windows of rows list them; these leave out nulls, but no structs."""
-    rows = f"ROWS BETWEEN {op.count} PRECEDING AND 1 PRECEDING"
-    each = variable("each")
-    before = f"transform(collect_list(struct(value)) OVER ({_IN_TIME_ORDER} {rows}), {each} -> {each}.value)"
-    pair = {"key": col("key"), "value": Checked(f"named_struct('current', value, 'before', {before})")}
-    return [f"return {scope.select(pair)}"]
-
-
-def _absent(scope: Scope, op: sequences.Absent) -> list[str]:
-    """The values behind which the next of their key is missing for so long."""
-    end, silent = f"try_add({quoted(TIME)}, {op.after_us}L)", quoted("@silent")
-    beyond = fails(f"{end} IS NULL", "overflow", "no time is left in which it could be silent")
-    pause = f"try_subtract(lead({quoted(TIME)}) OVER ({_IN_TIME_ORDER}), {quoted(TIME)})"
-    found = sql_text(f"coalesce({pause} >= {op.after_us}L, true) AS {silent}")
-    before = f"named_struct('last', value, 'since', timestamp_micros({quoted(TIME)}))"
-    columns = {"key": col("key"), "value": Checked(before)}
-    if TIME in scope.keep:
-        columns = {TIME: Checked(end)} | columns
-    return [
-        *scope.passed(Checked("", beyond)),
-        f'rows = rows.selectExpr("*", {found}).where({sql_text(silent)})',
-        f"return {scope.select(columns, hidden=False)}",
-    ]
 
 
 def _event_time(scope: Scope, op: ops.EventTime) -> list[str]:

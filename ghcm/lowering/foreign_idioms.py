@@ -6,6 +6,7 @@ def _meant(name: str) -> str:
 
 
 _AGGREGATED = "aggregate_by_key(sum(value), mean(value)) aggregates the values of each key."
+_ONCE = "distinct() gives each record once, key_by(r => r.id).present(1d) the first of those that follow in a day."
 _ENDS = "to(sink) writes the records, reply() answers a call with them."
 
 OPERATORS = {
@@ -24,9 +25,10 @@ OPERATORS = {
     "order_by": _meant("sort"),
     "orderBy": _meant("sort"),
     "reduce": _meant("reduce_by_key"),
-    **dict.fromkeys(
-        ("lag", "scan", "rolling", "over"), "preceding(n) gives each value the last n before it of its key."
-    ),
+    **dict.fromkeys(("lag", "rolling", "over"), "preceding(n) gives each value the last n before it of its key."),
+    **dict.fromkeys(("cumsum", "running", "accumulate"), "scan(0, (total, x) => total + x) gives running totals."),
+    **dict.fromkeys(("count_window", "countWindow", "batch", "buffer"), "chunks(100) gives lists of so many values."),
+    **dict.fromkeys(("dedup", "deduplicate", "dropDuplicates", "drop_duplicates", "unique"), _ONCE),
     **dict.fromkeys(("silent", "silence", "timeout", "heartbeat"), "absent(5m) tells which keys have fallen silent."),
     "withWatermark": _meant("event_time"),
     "with_watermark": _meant("event_time"),

@@ -6,12 +6,6 @@ from ghcm.operators.operator import EXPRESSION, Argument, Operator, option
 from ghcm.support import Never
 from ghcm.types import Shape
 
-_TIMED_VISITS = """\
-visits = memory([{ at: 4, page: "/", seconds: 5 }, { at: 1, page: "/", seconds: 3 }, { at: 9, page: "/", seconds: 4 }])
-           .event_time(v => from_micros(v.at * 1000000), disorder = 10s)
-"""
-_ONE_BY_ONE = Never("what is told of a key in the order of time is found record by record")
-
 GROUPS = (
     Operator(
         "reduce_by_key",
@@ -114,56 +108,6 @@ GROUPS = (
         '{"key": 1, "value": [3, 5]}',
     ),
     Operator(
-        "preceding",
-        takes=(Shape.PAIRS,),
-        arguments=(Argument("count", "int"),),
-        gives="Pairs<K, { current: V, before: list<V> }>",
-        meaning=(
-            "each value (current) with those before it of its key in event time, the last so many at most, the latest "
-            "at the end; equal times are in the order of the values. Lists tell the rest: before.mean(x => x.price) is "
-            "a moving average, try(before[-1].price) the price before. A stream unit gives a record on when none that "
-            "is not late can come before it; what comes behind the watermark is a dead letter. It keeps the last "
-            "values of each key for ever"
-        ),
-        exchange="hash",
-        stateful=True,
-        failures=(Failure.LATE,),
-        columnar=_ONE_BY_ONE,
-    ).example(
-        _TIMED_VISITS
-        + "visits.map_to_pair(v => (v.page, v.seconds)).preceding(2)"
-        + ".map(p => { now: p.value.current, before: p.value.before })",
-        '{"now": 3, "before": []}',
-        '{"now": 5, "before": [3]}',
-        '{"now": 4, "before": [3, 5]}',
-    ),
-    Operator(
-        "absent",
-        takes=(Shape.PAIRS,),
-        arguments=(Argument("after", "duration"),),
-        gives="Pairs<K, { last: V, since: timestamp }>",
-        meaning=(
-            "a record for each silence of a key: when none of it came for so long in event time, its last value and "
-            "when that was; the record's own time is so much later. A key that comes back may fall silent again. It "
-            "is told when event time has passed that moment: other keys have to go on, or other partitions beside one "
-            "that is idle. Input that ends leaves every key silent, as it closes windows. Of equal times the greatest "
-            "value is the last; what comes behind the watermark is a dead letter. A silent key is forgotten, so that "
-            "state grows with the keys that are heard of only"
-        ),
-        exchange="hash",
-        stateful=True,
-        failures=(Failure.LATE, Failure.OVERFLOW),
-        columnar=_ONE_BY_ONE,
-    ).example(
-        'visits = memory([{ at: 1, page: "/", seconds: 5 }, { at: 4, page: "/", seconds: 3 }, '
-        '{ at: 60, page: "/", seconds: 4 }])\n'
-        "           .event_time(v => from_seconds(v.at), disorder = 10s)\n"
-        "visits.map_to_pair(v => (v.page, v.seconds)).absent(after = 30s)"
-        ".map(p => { page: p.key, last: p.value.last, since: p.value.since })",
-        '{"page": "/", "last": 3, "since": "1970-01-01T00:00:04.000000Z"}',
-        '{"page": "/", "last": 4, "since": "1970-01-01T00:01:00.000000Z"}',
-    ),
-    Operator(
         "count",
         revises=True,
         gives="Pairs<K, int> of pairs, Stream<int> of a stream; or Table",
@@ -176,8 +120,26 @@ GROUPS = (
         "memory([3, 4, 5]).map_to_pair(n => (n % 2, n)).count()", '{"key": 0, "value": 1}', '{"key": 1, "value": 2}'
     ),
     Operator(
-        "distinct", revises=True, gives="the same", meaning="each different record once", exchange="hash", stateful=True
-    ).example("memory([3, 1, 3]).distinct()", "1", "3"),
+        "distinct",
+        revises=True,
+        arguments=(option("ttl", "duration"),),
+        gives="the same",
+        meaning=(
+            "each different record once, of which all are kept for ever; or with ttl = 1d once until none that is "
+            "equal came for so long in event time, as present(1d) of pairs whose key is the record: what is not heard "
+            "of is forgotten, and what comes behind the watermark is a dead letter"
+        ),
+        exchange="hash",
+        stateful=True,
+        failures=(Failure.LATE,),
+    )
+    .example("memory([3, 1, 3]).distinct()", "1", "3")
+    .example(
+        "memory([{ at: 1, n: 3 }, { at: 2, n: 3 }, { at: 90, n: 3 }]).event_time(r => from_seconds(r.at))\n"
+        "    .map(r => r.n).distinct(ttl = 1m)",
+        "3",
+        "3",
+    ),
     Operator(
         "sort",
         arguments=(Argument("by", "lambda1"), option("descending", "bool")),

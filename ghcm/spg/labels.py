@@ -40,8 +40,12 @@ def _made(op: Op) -> str:
             return f"lookup {service_text(service)}"
         case ops.Sessions(gap_us=gap, allowed_lateness_us=lateness):
             return f"window session({duration_text(gap)}){_late(lateness)}"
-        case sequences.Absent(after_us=after):
-            return f"absent {duration_text(after)}"
+        case sequences.Absent(after_us=after) | sequences.Present(after_us=after):
+            return f"{traits_of(op).word} {duration_text(after)}"
+        case sequences.Preceding(count=count, ttl_us=ttl):
+            return f"preceding {count}{_forgotten(ttl)}"
+        case sequences.Scan(function=function, ttl_us=ttl):
+            return f"scan {_text(function)}{_forgotten(ttl)}"
         case ops.ReduceByKey(reducer=reducer):
             return f"reduce_by_key {_reducer(reducer)}"
         case ops.AggregateByKey(aggregates=aggregates):
@@ -66,6 +70,10 @@ def _made(op: Op) -> str:
             return f"fused, {len(stages)} stages"
         case _:  # the others have a template as a trait
             raise ValueError(f"{op} has no label")
+
+
+def _forgotten(ttl: int | None) -> str:
+    return "" if ttl is None else f", ttl {duration_text(ttl)}"
 
 
 def _late(lateness_us: int) -> str:

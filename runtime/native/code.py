@@ -85,6 +85,14 @@ class GroupCode:
 
 
 @dataclass(frozen=True, slots=True)
+class ScanCode:
+    """A scan: what it begins with, and what it makes of what it gave before and a value. Both raise `RecordFailure`."""
+
+    start: Callable[[Parameters], object]
+    step: Callable[[object, object, Parameters], object]
+
+
+@dataclass(frozen=True, slots=True)
 class OrderCode:
     """Sort and Top. `by` gives for each row its two-part sort key (of the function's value, of the record) or None
     where it is dead.
@@ -175,5 +183,5 @@ class ReadCode:
 
 
 TaskCode: TypeAlias = (
-    RowCode | TimeCode | GroupCode | OrderCode | JoinCode | IterateCode | SinkCode | PolicyCode | ReadCode
+    RowCode | TimeCode | GroupCode | ScanCode | OrderCode | JoinCode | IterateCode | SinkCode | PolicyCode | ReadCode
 )

@@ -6,10 +6,11 @@ from typing import TypeVar, assert_never
 from ghcm.errors import GhcmError
 from ghcm.runtime.contract import Context, Operator
 from ghcm.runtime.native import code as codes
+from ghcm.runtime.operators.chunks import ChunksOperator
 from ghcm.runtime.operators.distinct import DistinctOperator
 from ghcm.runtime.operators.event_time import EventTimeOperator, ProcessingTimeOperator
 from ghcm.runtime.operators.groups import GroupOperator
-from ghcm.runtime.operators.in_time_order import AbsentOperator, PrecedingOperator
+from ghcm.runtime.operators.in_time_order import AbsentOperator, PrecedingOperator, PresentOperator, ScanOperator
 from ghcm.runtime.operators.iterate import IterateOperator
 from ghcm.runtime.operators.join import JoinOperator, LookupJoinOperator
 from ghcm.runtime.operators.ordering import OrderOperator, WindowTopOperator
@@ -77,6 +78,12 @@ def build(task: Task, unit: Unit, code: codes.TaskCode | None, context: Context)
             return PrecedingOperator(task, op, unit, context)
         case sequences.Absent():
             return AbsentOperator(task, op, unit, context)
+        case sequences.Present():
+            return PresentOperator(task, op, unit, context)
+        case sequences.Scan():
+            return ScanOperator(task, op, unit, _code(task, code, codes.ScanCode), context)
+        case sequences.Chunks():
+            return ChunksOperator(task, op, unit, context)
         case ops.Publish():
             return PublishOperator(task, op, unit, _code(task, code, codes.PolicyCode), context)
         case ops.Source() | ops.ReadSink() | ops.ReadTable() | ops.To() | ops.Reply():

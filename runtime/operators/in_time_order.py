@@ -1,4 +1,5 @@
-"""What is told of a key in the order of event time: what comes before each of its values, and when it falls silent.
+"""What is told of a key in the order of event time: what comes before each of its values, what all so far make
+together, and when it falls silent.
 
 Records wait until none that is still to come can stand before them; those of equal times are in the order of values.
 """
@@ -7,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
-from itertools import count
+from itertools import chain, count
 from typing import Any, cast
 
 from ghcm.functions import Failure
@@ -15,30 +16,39 @@ from ghcm.runtime.contract import INFINITY, Context, Outbox
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.keys import identity_of
+from ghcm.runtime.native.code import ScanCode
 from ghcm.runtime.native.order import order_of
+from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.operators.event_time import is_closed, lateness_of
 from ghcm.runtime.operators.join import group_of
 from ghcm.runtime.operators.task_operator import TaskOperator
 from ghcm.runtime.state.packing import key_groups, unpack
 from ghcm.spg.graph import Task, Unit
-from ghcm.spg.sequences import Absent, Preceding
+from ghcm.spg.sequences import Absent, Preceding, Present, Scan
 from ghcm.types import INT_MAX
+
+_WAITS, _LAST, _KNOWN = range(3)
+"""What a saved row is for."""
 
 
 class _InTimeOrder(TaskOperator):
-    """Keeps the records that wait. What is known of each key beside is kept by `_told`, which takes the rows in order,
-    as rows that tell it again (`_known`).
+    """Keeps the records that wait, and where keys may fall silent the last row of each that is not silent, and when to
+    look at it again. What else is known of a key is said as rows that begin with it (`_known`), from which it can be
+    learnt again (`_learn`), until it is silent (`_silent`).
     """
 
-    def __init__(self, task: Task, unit: Unit, context: Context) -> None:
+    def __init__(self, task: Task, unit: Unit, context: Context, after_us: int | None) -> None:
         super().__init__(task, unit, context)
         self._waits = lateness_of(task, unit)
+        self._after = after_us
         key, value = self._takes.columns.fields
         self._identity = identity_of(key.type)
         self._order = order_of(value.type)
         self._group = group_of(task.inputs[0].exchange, self._takes)
         self._numbers = count()
         self._waiting: list[tuple[int, int, Row]] = []
+        self._last: dict[object, Row] = {}
+        self._looks: list[tuple[int, int, object]] = []
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterable[Batch]:
         self.counts["rows"] += len(batch)
@@ -56,7 +66,8 @@ class _InTimeOrder(TaskOperator):
         return (Failure.LATE, f"its time is {time}, the watermark was {watermark}") if late else None
 
     def advance(self, watermark: int, outbox: Outbox) -> Iterator[Batch]:
-        yield from self._gathered(self._told(row, self._key(row)) for row in self._due(watermark))
+        yield from self._gathered(self._next(row, outbox) for row in self._due(watermark))
+        yield from self._gathered(self._fallen_silent(watermark))
 
     def _due(self, watermark: int) -> Iterator[Row]:
         """The rows in whose way nothing can come any more, in order."""
@@ -71,92 +82,32 @@ class _InTimeOrder(TaskOperator):
     def _key(self, row: Row) -> object:
         return row[0] if self._identity is None else self._identity(row[0])
 
-    def _told(self, row: Row, key: object) -> Sequence[Row]:
-        """What the next row of a key gives."""
-        raise NotImplementedError
-
-    def _known(self) -> Iterable[Row]:
-        """The rows from which the rest of the state can be made again, those of a key in order."""
-        raise NotImplementedError
-
-    def finish(self, outbox: Outbox) -> Iterator[Batch]:
-        yield from self.advance(INFINITY, outbox)
-
-    def save(self) -> Mapping[int, bytes]:
-        """As `Operator.save`: whether a row waits, and the row, by key groups; those of a key in order."""
-        known = ((False, row) for row in self._known())
-        waiting = ((True, row) for _, _, row in sorted(self._waiting, key=lambda each: each[:2]))
-        entries = (entry for several in (known, waiting) for entry in several)
-        return key_groups(entries, lambda entry: self._group(entry[1]), change=False)
-
-    def restore(self, state: Mapping[int, bytes]) -> None:
-        """As `Operator.restore`."""
-        entries: Any = (entry for data in state.values() for entry in unpack(data))
-        for waits, row in entries:
-            if waits:
-                heappush(self._waiting, (cast("int", row[-2]), next(self._numbers), row))
-            else:
-                self._told(row, self._key(row))
-
-
-class PrecedingOperator(_InTimeOrder):
-    """Keeps of each key the last values that were given, besides."""
-
-    def __init__(self, task: Task, op: Preceding, unit: Unit, context: Context) -> None:
-        super().__init__(task, unit, context)
-        self._count = op.count
-        self._last: dict[object, list[Row]] = {}
-
-    def _told(self, row: Row, key: object) -> tuple[Row]:
-        before = self._last.setdefault(key, [])
-        made = (row[0], (row[1], [each[1] for each in before]), *row[2:])
-        before.append(row)
-        if len(before) > self._count:
-            del before[0]
-        return (made,)
-
-    def _known(self) -> Iterable[Row]:
-        return (row for rows in self._last.values() for row in rows)
-
-
-class AbsentOperator(_InTimeOrder):
-    """Keeps the last row of each key that is not silent, besides, and when to look at it again."""
-
-    def __init__(self, task: Task, op: Absent, unit: Unit, context: Context) -> None:
-        super().__init__(task, unit, context)
-        self._after = op.after_us
-        self._last: dict[object, Row] = {}
-        self._looks: list[tuple[int, int, object]] = []
-
-    def _failure(self, time: int, watermark: int) -> tuple[Failure, str] | None:
-        if failure := super()._failure(time, watermark):
-            return failure
-        beyond = time > INT_MAX - self._after
-        return (Failure.OVERFLOW, "no time is left in which it could be silent") if beyond else None
-
-    def advance(self, watermark: int, outbox: Outbox) -> Iterator[Batch]:
-        yield from super().advance(watermark, outbox)
-        yield from self._gathered(self._fallen_silent(watermark))
-
-    def _told(self, row: Row, key: object) -> Sequence[Row]:
+    def _next(self, row: Row, outbox: Outbox) -> Sequence[Row]:
+        """What the next row in order gives; before it, what the silence before it does."""
+        key = self._key(row)
         before = self._last.get(key)
-        self._last[key] = row
-        if before is None:
+        silent = before is not None and cast("int", row[-2]) >= self._end(before)
+        given = self._silent(before, key) if before is not None and silent else ()
+        given = (*given, *self._told(row, key, outbox))
+        self._hear(row, key)
+        return given
+
+    def _hear(self, row: Row, key: object) -> None:
+        """Note that a key is not silent."""
+        if self._after is None:
+            return
+        if key not in self._last:
             self._look(row, key)
-            return ()
-        return (self._silence(before),) if cast("int", row[-2]) >= self._end(before) else ()
+        self._last[key] = row
 
     def _end(self, row: Row) -> int:
-        return cast("int", row[-2]) + self._after
+        """When a key is silent whose last row that is."""
+        return cast("int", row[-2]) + (self._after or 0)
 
     def _look(self, row: Row, key: object) -> None:
         heappush(self._looks, (self._end(row), next(self._numbers), key))
 
-    def _silence(self, row: Row) -> Row:
-        key, value, time, watermark = row
-        return (key, (value, time), self._end(row), watermark)
-
-    def _fallen_silent(self, watermark: int) -> Iterator[tuple[Row]]:
+    def _fallen_silent(self, watermark: int) -> Iterator[Sequence[Row]]:
         """One look for each key, whatever came of it since: when its last row says so, it is silent, else looked at
         again.
         """
@@ -165,9 +116,137 @@ class AbsentOperator(_InTimeOrder):
             row = self._last[key]
             if self._end(row) == end:
                 del self._last[key]
-                yield (self._silence(row),)
+                yield self._silent(row, key)
             else:
                 self._look(row, key)
 
+    def _told(self, row: Row, key: object, outbox: Outbox) -> Sequence[Row]:
+        """What a row of a key gives."""
+        raise NotImplementedError
+
+    def _silent(self, row: Row, key: object) -> Sequence[Row]:
+        """What the silence of a key gives whose last row that is."""
+        raise NotImplementedError
+
     def _known(self) -> Iterable[Row]:
-        return self._last.values()
+        """What else is known of keys, in order where there are several rows of one."""
+        return ()
+
+    def _learn(self, row: Row, key: object) -> None:
+        """Take back such a row."""
+        raise NotImplementedError
+
+    def finish(self, outbox: Outbox) -> Iterator[Batch]:
+        yield from self.advance(INFINITY, outbox)
+
+    def save(self) -> Mapping[int, bytes]:
+        """As `Operator.save`: rows with what they are for, by key groups."""
+        waiting = ((_WAITS, row) for _, _, row in sorted(self._waiting, key=lambda each: each[:2]))
+        entries = chain(
+            waiting, ((_LAST, row) for row in self._last.values()), ((_KNOWN, row) for row in self._known())
+        )
+        return key_groups(entries, lambda entry: self._group(entry[1]), change=False)
+
+    def restore(self, state: Mapping[int, bytes]) -> None:
+        """As `Operator.restore`."""
+        entries: Any = (entry for data in state.values() for entry in unpack(data))
+        for what, row in entries:
+            if what == _WAITS:
+                heappush(self._waiting, (cast("int", row[-2]), next(self._numbers), row))
+            elif what == _LAST:
+                self._hear(row, self._key(row))
+            else:
+                self._learn(row, self._key(row))
+
+
+class PrecedingOperator(_InTimeOrder):
+    """Keeps of each key the last values that were given, besides."""
+
+    def __init__(self, task: Task, op: Preceding, unit: Unit, context: Context) -> None:
+        super().__init__(task, unit, context, op.ttl_us)
+        self._count = op.count
+        self._before: dict[object, list[Row]] = {}
+
+    def _told(self, row: Row, key: object, outbox: Outbox) -> tuple[Row]:
+        made = (row[0], (row[1], [each[1] for each in self._before.get(key, ())]), *row[2:])
+        self._learn(row, key)
+        return (made,)
+
+    def _silent(self, row: Row, key: object) -> tuple[()]:
+        del self._before[key]
+        return ()
+
+    def _known(self) -> Iterable[Row]:
+        return (row for rows in self._before.values() for row in rows)
+
+    def _learn(self, row: Row, key: object) -> None:
+        before = self._before.setdefault(key, [])
+        before.append(row)
+        if len(before) > self._count:
+            del before[0]
+
+
+class AbsentOperator(_InTimeOrder):
+    """Gives the last row of each key that falls silent."""
+
+    def __init__(self, task: Task, op: Absent, unit: Unit, context: Context) -> None:
+        super().__init__(task, unit, context, op.after_us)
+        self._latest = INT_MAX - op.after_us
+
+    def _failure(self, time: int, watermark: int) -> tuple[Failure, str] | None:
+        if failure := super()._failure(time, watermark):
+            return failure
+        return (Failure.OVERFLOW, "no time is left in which it could be silent") if time > self._latest else None
+
+    def _told(self, row: Row, key: object, outbox: Outbox) -> tuple[()]:
+        return ()
+
+    def _silent(self, row: Row, key: object) -> tuple[Row]:
+        name, value, time, watermark = row
+        return ((name, (value, time), self._end(row), watermark),)
+
+
+class PresentOperator(_InTimeOrder):
+    """Gives the first row of each key that was silent."""
+
+    def __init__(self, task: Task, op: Present, unit: Unit, context: Context) -> None:
+        super().__init__(task, unit, context, op.after_us)
+
+    def _next(self, row: Row, outbox: Outbox) -> Sequence[Row]:
+        key = self._key(row)
+        before = self._last.get(key)
+        self._hear(row, key)
+        return () if before is not None and cast("int", row[-2]) < self._end(before) else (row,)
+
+    def _silent(self, row: Row, key: object) -> tuple[()]:
+        return ()
+
+
+class ScanOperator(_InTimeOrder):
+    """Keeps of each key what the last of its values gave, besides."""
+
+    def __init__(self, task: Task, op: Scan, unit: Unit, code: ScanCode, context: Context) -> None:
+        super().__init__(task, unit, context, op.ttl_us)
+        self._code = code
+        self._so_far: dict[object, Row] = {}
+
+    def _told(self, row: Row, key: object, outbox: Outbox) -> Sequence[Row]:
+        name, value, *hidden = row
+        try:
+            before = self._so_far[key][1] if key in self._so_far else self._code.start(self._parameters)
+            made = self._code.step(before, value, self._parameters)
+        except RecordFailure as failure:
+            self._dead(outbox, self._record(row), self._takes.element, failure.reason, failure.detail)
+            return ()
+        self._so_far[key] = (name, made)
+        return ((name, made, *hidden),)
+
+    def _silent(self, row: Row, key: object) -> tuple[()]:
+        self._so_far.pop(key, None)
+        return ()
+
+    def _known(self) -> Iterable[Row]:
+        return self._so_far.values()
+
+    def _learn(self, row: Row, key: object) -> None:
+        self._so_far[key] = row

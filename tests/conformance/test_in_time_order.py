@@ -1,10 +1,12 @@
-"""What is told of a key in the order of time (what comes before each value, when it falls silent) is the same in the
-reference, natively (refused room, saved and restored at every pause) and on Spark.
+"""What is told of a key in the order of time (what comes before each value, what all so far make, when it falls silent)
+is the same in the reference, natively (refused room, saved and restored at every pause) and on Spark; and so is what is
+told of values in the order in which they come, in stream units.
 """
 
 from __future__ import annotations
 
 from random import Random
+from typing import cast
 
 import pytest
 from pyspark.sql import SparkSession
@@ -37,9 +39,10 @@ def ticks(seed: int, count: int) -> list[Row]:
     ]
 
 
-def made(kind: str, rows: list[Row]) -> Program:
+def made(kind: str, rows: list[Row], *, natively: bool = True) -> Program:
     """The program over these rows: in its text where it is a batch unit."""
-    text = (PROGRAMS / "in_time_order.istream").read_text(encoding="utf-8").replace("KIND", kind)
+    text = (PROGRAMS / "in_time_order.istream").read_text(encoding="utf-8").replace("KIND", kind).replace("MANY", '"5"')
+    text = text if natively else text.split("  # NATIVELY")[0] + "}\n"
     source = 'socket("localhost:9000", format = json)'
     if kind == "batch":
         names = ("at", "name", "price", "part")
@@ -69,7 +72,7 @@ def test_it_is_the_same_natively() -> None:
 
 @pytest.mark.slow
 def test_it_is_the_same_on_spark(spark: SparkSession) -> None:
-    assert differences_on_spark(spark, made("batch", ticks(7, 60))) == []
+    assert differences_on_spark(spark, made("batch", ticks(7, 60), natively=False)) == []
 
 
 def test_what_is_before_is_in_order_of_time() -> None:
@@ -95,3 +98,27 @@ def test_a_key_falls_silent_again_when_it_has_come_back() -> None:
     assert [(each.reason.value, each.input) for each in found.dead if each.task == "gone"] == [
         ("overflow", '{"key":"a","value":5}')
     ]
+
+
+CHUNKS = """program chunks
+record Tick { at: int, name: string?, price: int?, part: float }
+sink pairs = files("pairs", mode = append)
+sink whole = files("whole", mode = append)
+sink parts = files("parts", mode = append)
+stream u {
+  ticks = socket("localhost:9000", format = json).as(Tick)
+  ticks.map_to_pair(t => (t.name, t.price)).chunks(2).to(pairs)
+  ticks.event_time(t => from_micros(t.at), disorder = 3us).map_to_pair(t => (0, t.at)).chunks(100).to(whole)
+  ticks.key_by(t => if t.part > 1.0 then to_float("nan") else t.part).chunks(3)
+       .map(p => { part: p.key, sum: p.value.sum(t => t.at), names: p.value.map(t => t.name) }).to(parts)
+}
+"""
+
+
+def test_chunks_are_the_same_natively() -> None:
+    program = lower(parse(Source("chunks.istream", CHUNKS)))
+    assert verify(program) == []
+    found = agrees_natively(program, given={"ticks": ticks(3, 40)})
+    lengths = [len(chunk) for _, chunk in cast("list[tuple[object, list[object]]]", found.sinks["pairs"])]
+    assert set(lengths) == {1, 2} and sum(lengths) == 40
+    assert [len(chunk) for _, chunk in cast("list[tuple[object, list[object]]]", found.sinks["whole"])] == [40]

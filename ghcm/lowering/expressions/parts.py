@@ -82,18 +82,23 @@ def _fold(written: ast.Apply, items: Expr, type_: List, scope: Scope) -> ForEach
         message = '"fold" takes a first value and a function'
         hint = 'It is written "list.fold(0, (total, x) => total + x)".'
         raise scope.report(Code.BAD_LAMBDA, message, written.span, hint=hint)
-    first = scope.typed(given[0])
-    so_far, what = first.type, 'the function of "fold"'
-    function = lambda_of(given[1], (so_far, type_.item), scope, what)
+    start, function = folding("fold", scope.typed(given[0]), given[1], type_.item, scope)
+    return _folded(start, items, start.type, function)
+
+
+def folding(name: str, first: Expr, written: ast.Expr, item: Type, scope: Scope) -> tuple[Expr, Lambda]:
+    """What a fold begins with, and its function of the value so far and an item, both of the type of that value."""
+    so_far, what = first.type, f'the function of "{name}"'
+    function = lambda_of(written, (so_far, item), scope, what)
     while (wider := unify(so_far, function.body.type)) is not None and wider != so_far:
         so_far = wider
-        function = lambda_of(given[1], (so_far, type_.item), scope, what)
+        function = lambda_of(written, (so_far, item), scope, what)
     body, start = convert(function.body, so_far), convert(first, so_far)
     if wider is None or body is None or start is None:
-        message = f'"fold" begins with "{first.type}", and its function gives "{function.body.type}"'
+        message = f'"{name}" begins with "{first.type}", and its function gives "{function.body.type}"'
         hint = "They are of one type: write what it begins with as the function gives it."
-        raise scope.report(Code.BAD_LAMBDA, message, given[1].span, hint=hint)
-    return _folded(start, items, so_far, Lambda(function.parameters, body))
+        raise scope.report(Code.BAD_LAMBDA, message, written.span, hint=hint)
+    return start, Lambda(function.parameters, body)
 
 
 def _folded(first: Expr, items: Expr, so_far: Type, function: Lambda) -> ForEach:

@@ -9,6 +9,7 @@ from ghcm.lowering.operators import (
     joins,
     lookups,
     rows,
+    sequences,
     sources,
     tables,
     times,
@@ -17,7 +18,7 @@ from ghcm.lowering.operators import (
 
 __all__ = ["READS", "RULES", "SOURCES", "UNIONS"]
 
-_MODULES = (ends, groups, inputs, iterations, joins, lookups, rows, sources, tables, times, topics)
+_MODULES = (ends, groups, inputs, iterations, joins, lookups, rows, sequences, sources, tables, times, topics)
 """Each has put its rules into the tables."""
 
 SOURCES, READS, UNIONS, RULES = (

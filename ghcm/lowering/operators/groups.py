@@ -16,6 +16,7 @@ from ghcm.lowering.drafts import RULES, Bound, Flow, Step, rule, unordered
 from ghcm.lowering.expressions.aggregates import Aggregated, aggregate_of
 from ghcm.lowering.expressions.conversion import convert
 from ghcm.lowering.operators.orders import order_of
+from ghcm.lowering.operators.sequences import distinct_within
 from ghcm.reducers import Aggregate, Builtin, Custom, Fields, Reducer, prove, summed
 from ghcm.spg.graph import Global, Hash
 from ghcm.spg.ops import AggregateByKey, Count, Distinct, GroupByKey, ReduceByKey, Sort, Top
@@ -102,11 +103,13 @@ def count(step: Step, flow: Flow) -> Bound:
 
 @rule(RULES, "distinct")
 def distinct(step: Step, flow: Flow) -> Bound:
-    """Each different record once."""
+    """Each different record once, or once in a while."""
     collection = flow.collection
     if not comparable(collection.element):
         message = f'records of "{collection.element}" cannot be compared'
         raise step.report(Code.NOT_COMPARABLE, message, hint="map(...) leaves their maps out.")
+    if (ttl := step.given.duration("ttl", least=1)) is not None:
+        return distinct_within(step, flow, ttl)
     after = replace(collection, timed=collection.windowed)
     return Flow(step.add(Distinct(), after, (flow, Hash(())), keeps_state=True), after, regrouped=True)
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 
 from ghcm.codes import Code
 from ghcm.errors import Reported, attempt, sound, suggest
-from ghcm.functions import comparable
 from ghcm.language import ast
 from ghcm.lowering.arguments import match_arguments
 from ghcm.lowering.drafts import RULES, Bound, Flow, Step, rule
@@ -13,22 +12,9 @@ from ghcm.source import Span
 from ghcm.spg.graph import Forward, Global, Hash
 from ghcm.spg.labels import duration_text
 from ghcm.spg.ops import ArrivalTime, EventTime, Sessions, Window
-from ghcm.spg.sequences import Absent, Preceding
 from ghcm.spg.windows import Sliding, Tumbling
 from ghcm.support import Engine
-from ghcm.types import (
-    WINDOW,
-    Collection,
-    Field,
-    Shape,
-    Struct,
-    Timestamp,
-    Type,
-    before_silence,
-    beside_others,
-    pair_of,
-    strip,
-)
+from ghcm.types import WINDOW, Collection, Field, Shape, Struct, Timestamp, strip
 
 _TIME = Argument("time", "name", required=False, positional=False, choices=("event", "processing"))
 _OFFSET = Argument("offset", "duration", required=False, positional=False)
@@ -121,44 +107,6 @@ def window(step: Step, flow: Flow) -> Bound:
         stamped.word, lateness = "arrival_time", 0
         flow = replace(flow, draft=stamped)
     return replace(flow, draft=step.row(Window(windows, lateness), flow, after), collection=after, open_window=True)
-
-
-@rule(RULES, "preceding")
-def preceding(step: Step, flow: Flow) -> Bound:
-    """Each value with those before it of its key."""
-    count = step.given.integer("count", least=1)
-    value = _value_in_time_order(step, flow)
-    return _in_time_order(step, flow, Preceding(sound(count)), beside_others(value))
-
-
-@rule(RULES, "absent")
-def absent(step: Step, flow: Flow) -> Bound:
-    """The last value before each silence of a key."""
-    after = step.given.duration("after", least=1)
-    value = _value_in_time_order(step, flow)
-    return _in_time_order(step, flow, Absent(sound(after)), before_silence(value))
-
-
-def _value_in_time_order(step: Step, flow: Flow) -> Type:
-    """The type of the values of pairs that can be put in the order of event time."""
-    takes, value = flow.collection, flow.collection.pair[1]
-    if takes.windowed:
-        hint = f"{step.name}(...) stands before window(...)."
-        raise step.report(Code.BAD_WINDOW, "the records are in windows already", hint=hint)
-    if not takes.timed:
-        hint = "event_time(x => x.ts) near the source declares it."
-        raise step.report(Code.NEEDS_TIME, f'"{step.name}" needs event time, and these records have none', hint=hint)
-    if not comparable(value):
-        message = f'"{value}" has no order, which equal times need'
-        raise step.report(Code.NOT_COMPARABLE, message, hint="Maps cannot be compared.")
-    return value
-
-
-def _in_time_order(step: Step, flow: Flow, op: Preceding | Absent, value: Type) -> Flow:
-    """Pairs with those values, of records that are brought in order."""
-    after = replace(flow.collection, element=pair_of(flow.collection.pair[0], value))
-    draft = step.add(op, after, (flow, Hash(("key",))), keeps_state=True)
-    return Flow(draft, after, regrouped=True)
 
 
 def _sessions(step: Step, flow: Flow, after: Collection, op: Sessions) -> Flow:

@@ -17,7 +17,6 @@ from ghcm.spg.connectors import Connector, Files, Generate, Kafka, Memory, Socke
 from ghcm.spg.ops import RowOp
 from ghcm.spg.rules import checks, groups
 from ghcm.spg.rules.checks import Around, collection_problems, is_value
-from ghcm.spg.sequences import SequenceOp
 from ghcm.spg.traits import traits_of
 from ghcm.types import (
     WINDOW,
@@ -59,8 +58,10 @@ def task_problems(around: Around) -> Iterator[str]:
             return _looked_up(around, op)
         case ops.Sessions():
             return _sessions(around, op)
-        case sequences.Preceding() | sequences.Absent():
+        case sequences.Preceding() | sequences.Absent() | sequences.Present() | sequences.Scan():
             return _in_time_order(around, op)
+        case sequences.Chunks():
+            return _chunks(around, op)
         case ops.Fused():
             return _fused(around, op)
         case ops.Union():
@@ -239,23 +240,43 @@ def _sessions(around: Around, op: ops.Sessions) -> Iterator[str]:
     yield from _windowed(around, op)
 
 
-def _in_time_order(around: Around, op: SequenceOp) -> Iterator[str]:
+def _in_time_order(
+    around: Around, op: sequences.Preceding | sequences.Absent | sequences.Present | sequences.Scan
+) -> Iterator[str]:
     takes = around.takes[0]
     yield from checks.flowing(takes)
+    value = checks.part(takes, "value")
     match op:
-        case sequences.Preceding(count=count):
-            gives = beside_others
+        case sequences.Preceding(count=count, ttl_us=after):
+            gives: Type = beside_others(value)
             if count < 1:
                 yield f"{count} values do not come before another"
         case sequences.Absent(after_us=after):
-            gives = before_silence
-            if after < 1:
-                yield f"no key is silent for {after} us"
+            gives = before_silence(value)
+        case sequences.Present(after_us=after):
+            gives = value
+        case sequences.Scan(start=start, function=function, ttl_us=after):
+            gives = function.body.type
+            yield from around.of(function, gives, value)
+            if start.type != gives:
+                yield f'it begins with "{start.type}" and goes on with "{gives}"'
+    if after is not None and after < 1:
+        yield f"no key is silent for {after} us"
     if takes.shape is not Shape.PAIRS or not takes.timed or takes.windowed:
         yield "an order of time for each key needs pairs with event time that are in no windows"
         return
-    key, value = takes.pair
-    yield from collection_problems(around.gives, replace(takes, element=pair_of(key, gives(value))))
+    yield from collection_problems(around.gives, replace(takes, element=pair_of(takes.pair[0], gives)))
+
+
+def _chunks(around: Around, op: sequences.Chunks) -> Iterator[str]:
+    takes = around.takes[0]
+    yield from (*checks.flowing(takes), *checks.keyed(takes))
+    if op.count < 1:
+        yield f"a chunk has {op.count} values"
+    if around.batch or takes.windowed or takes.changing:
+        yield "records come one after the other in a stream unit, in no windows, and stay"
+    chunk = List(checks.part(takes, "value"))
+    yield from collection_problems(around.gives, replace(takes, element=checks.with_value(takes, chunk), timed=False))
 
 
 def _assigner(assigner: windows.Tumbling | windows.Sliding) -> Iterator[str]:

@@ -36,7 +36,7 @@ from ghcm.spg.ops import (
     Top,
 )
 from ghcm.spg.reference import Result, run
-from ghcm.spg.sequences import Absent, Preceding
+from ghcm.spg.sequences import Absent, Chunks, Preceding, Present, Scan
 from ghcm.support import Yes
 from ghcm.verification.compare import compare_calls, differences, letters
 from tests.campaigns import times
@@ -153,7 +153,7 @@ def test_every_op_goes_through_the_harness_and_runs_in_the_forms_that_the_table_
     by_clock = {ArrivalTime}  # tests/conformance/test_processing_time.py
     asks = {Lookup}  # tests/unit/runtime/slot/test_services_asked.py
     endless = {Revisions}  # tests/conformance/test_changing_tables.py
-    others = {ReadSink, ReadTable, Reply, Sessions, Preceding, Absent}
+    others = {ReadSink, ReadTable, Reply, Sessions, Preceding, Absent, Present, Scan, Chunks}
     assert missing <= others | by_clock | asks | endless, "the engine's, like sources and sinks"
     assert PythonBatch in columns, "of which the table says what its kind by row does"
     for kind in seen - {Source, To, Fused, PythonBatch}:
