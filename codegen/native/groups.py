@@ -96,11 +96,13 @@ def columnar_functions(
 def _partial(grouping: Grouping, parts: Sequence[Partial], prepared: Sequence[str]) -> str:
     """The text of the function that pre-aggregates a batch."""
     columns = ", ".join(f'{text}.alias("{name}")' for part in parts for name, text in part.columns)
-    key = '"key"' if grouping.keyed else ""
+    key = '"key"' if grouping.keyed else None
     if grouping.windowed:
-        grouped = f"columns.in_windows(frame, {key or None}, {columns})"
+        grouped = f"columns.in_windows(frame, {key}, {columns})"
+    elif grouping.keyed:
+        grouped = f"columns.by_key(frame, {columns})"
     else:
-        grouped = _grouped("frame", key, columns)
+        grouped = _grouped("frame", "", columns)
     lines = [*prepared, _returned(grouped, parts)]
     return frame_function(f"{grouping.name}_partial", lines)
 

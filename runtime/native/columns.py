@@ -160,16 +160,53 @@ def mean(count: str, total: str) -> pl.Expr:
 _WINDOW = tuple(pl.col("window").struct.field(name).cast(pl.Int64).alias(name) for name in ("start", "end"))
 
 
+_RUNS = 8
+"""Of records of one window or key that follow each other: in so many parts a batch is looked at run by run, ..."""
+_LONG = 512
+"""... where they have so many records each."""
+
+
+def by_key(frame: pl.DataFrame, *parts: pl.Expr) -> pl.DataFrame:
+    """One row for each group of records of one key, in the order in which groups are met. Keys of several parts, as
+    windows are, are dear to tell apart; where most follow their like nobody has to.
+    """
+    runs = _runs(frame, "key") if isinstance(frame.schema["key"], pl.Struct) else []
+    if not runs:
+        return frame.group_by("key", maintain_order=True).agg(*parts)
+    key, none = pl.col("key").first(), pl.lit(0).alias("@all")
+    return pl.concat([run.group_by(none, maintain_order=True).agg(key, *parts) for run in runs]).drop("@all")
+
+
 def in_windows(frame: pl.DataFrame, key: str | None, *parts: pl.Expr) -> pl.DataFrame:
     """One row for each group of records of one key and window, in the order in which groups are met, with the start and
-    end of the window in microseconds. Where all records are in one window, as many batches are, the key alone tells.
+    end of the window in microseconds. Where records of a window follow each other the key alone tells them apart.
     """
-    keys, times = [key] if key is not None else [], frame.select(_WINDOW)
-    if frame.height and all(times[name].min() == times[name].max() for name in times.columns):
+    keys = [key] if key is not None else []
+    runs = _runs(frame, "window")
+    if not runs:
+        return frame.group_by(*keys, *_WINDOW, maintain_order=True).agg(*parts)
+    made: list[pl.DataFrame] = []
+    for run in runs:
+        times = run.head(1).select(_WINDOW)
         window = [pl.lit(times.item(0, name), pl.Int64).alias(name) for name in times.columns]
-        grouped = frame.group_by(key if key is not None else pl.lit(0).alias("@all"), maintain_order=True).agg(*parts)
-        return grouped.select(*keys, *window, pl.exclude(*keys, "@all"))
-    return frame.group_by(*keys, *_WINDOW, maintain_order=True).agg(*parts)
+        groups = run.group_by(key if key is not None else pl.lit(0).alias("@all"), maintain_order=True).agg(*parts)
+        made.append(groups.select(*keys, *window, pl.exclude(*keys, "@all")))
+    return pl.concat(made)
+
+
+def _runs(frame: pl.DataFrame, name: str) -> list[pl.DataFrame]:
+    """The frame in parts whose records have one and the same value of a column of structs each; none where these would
+    be many, or one would come again.
+    """
+    fields = frame.get_column(name).struct.unnest()
+    plain = fields.width > 0 and not any(each.dtype.is_nested() or each.null_count() for each in fields)
+    if not frame.height or not plain:
+        return []
+    changes = fields.select(pl.any_horizontal(pl.all().slice(1) != pl.all().slice(0, frame.height - 1)))
+    begins = [0, *(at + 1 for at in changes.to_series().arg_true().head(_RUNS).to_list())]
+    if len(begins) > _RUNS or len(begins) > max(1, frame.height // _LONG) or fields[begins].is_duplicated().any():
+        return []
+    return [frame.slice(at, end - at) for at, end in zip(begins, [*begins[1:], frame.height], strict=True)]
 
 
 def too_late(start: pl.Expr, size: int, lateness: int) -> pl.Expr:
