@@ -52,7 +52,9 @@ class Tables:
 
 
 def _plain_column(data: Any, field: Field) -> pl.Series | None:
-    """The column of a field whose values are those of the record as they are; None where they have to be looked at."""
+    """The column of a field of which all values are some of the record, as Arrow turns them into its type without loss;
+    None where they have to be looked at one by one.
+    """
     name = field.path or field.name
     if name not in data.schema.names:
         return (
@@ -61,10 +63,13 @@ def _plain_column(data: Any, field: Field) -> pl.Series | None:
             else pl.repeat(None, data.num_rows, dtype=dtype(field.type), eager=True).alias(field.name)
         )
     column: Any = data.column(name)
-    if (column.null_count and not is_nullable(field.type)) or not is_exact(column.type, field.type):
+    if (column.null_count and not is_nullable(field.type)) or not _may_be(column.type, field.type):
         return None
     wanted = arrow_type(field.type, maps=False)
-    plain = column if column.type in (wanted, pa.large_string()) else column.cast(wanted)
+    try:
+        plain = column if column.type in (wanted, pa.large_string()) else column.cast(wanted)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # one of them does not fit, or Arrow cannot tell
+        return None
     if lacks(plain, field.type):
         return None
     values = of_arrow(plain, field.name).cast(dtype(field.type))
@@ -130,6 +135,25 @@ def is_exact(found: Any, type_: Type) -> bool:
             return same and all(is_exact(found.field(each.name).type, each.type) for each in fields)
         case _:  # the other types are read value by value
             return False
+
+
+def _may_be(found: Any, type_: Type) -> bool:
+    """Whether all values of the Arrow type are some of the type, but for those that `are_all` finds, or that Arrow does
+    not cast.
+    """
+    match strip(type_):
+        case types.Int() | types.Int32():
+            return bool(pa.types.is_integer(found))
+        case types.String() | types.Enumeration() if pa.types.is_dictionary(found):
+            return is_exact(found.value_type, type_)
+        case types.Timestamp():
+            return bool(pa.types.is_timestamp(found))
+        case types.Decimal():
+            return bool(pa.types.is_decimal(found))
+        case types.List(item=item):
+            return bool(pa.types.is_list(found)) and _may_be(found.value_type, item)
+        case _:  # of the others those that are cast are exact
+            return is_exact(found, type_)
 
 
 def to_arrow(frame: pl.DataFrame, columns: Struct, *, stored: bool = False) -> pa.Table:

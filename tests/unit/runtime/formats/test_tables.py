@@ -16,7 +16,7 @@ from ghcm.runtime.formats import parquet_slices
 from ghcm.runtime.formats.tables import conform, to_arrow
 from ghcm.runtime.sources.files import FilesSource
 from ghcm.spg.connectors import Files, Format
-from ghcm.types import Duration, Field, Float, Int, List, Map, Nullable, String, Struct, Type
+from ghcm.types import Decimal, Duration, Field, Float, Int, Int32, List, Map, Nullable, String, Struct, Timestamp, Type
 from tests.laws.table_files import FORMS, NESTED, PLAIN, nested_table, plain_table, write
 from tests.unit.runtime.formats.decoding import by_reference, drain
 
@@ -119,3 +119,35 @@ def test_functions_get_durations_and_delta_tables_get_integers() -> None:
     frame = columns_of([(-(2**63),)], [("waited", Duration())])
     assert to_arrow(frame, columns)["waited"].to_pylist() == [timedelta(microseconds=-(2**63))]
     assert to_arrow(frame, columns, stored=True)["waited"].to_pylist() == [-(2**63)]
+
+
+OTHER_TYPES = Struct(
+    (
+        Field("price", Decimal(5, 2)),
+        Field("n", Int32()),
+        Field("big", Int()),
+        Field("at", Nullable(Timestamp())),
+        Field("word", String()),
+    )
+)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("column", [None, "price", "n", "big"])
+def test_values_of_wider_types_are_those_of_the_record_where_they_fit(
+    form: str, column: str | None, tmp_path: Path
+) -> None:
+    """By whole columns, and row by row where one of them does not fit: the same records."""
+    columns = {
+        "price": pa.array([150, -7, 100_000 if column == "price" else 9], pa.decimal128(15, 0)),
+        "n": pa.array([-5, 2**31 - 1, 2**31 if column == "n" else 7], pa.int64()),
+        "big": pa.array([0, 2**63 - 1, 2**63 if column == "big" else 7], pa.uint64()),
+        "at": pa.array([1_700_000_000_123, None, -1], pa.timestamp("ms")),
+        "word": pa.array(["a", "b", "a"]).dictionary_encode(),
+    }
+    write(pa.table(columns), tmp_path / "f", form)
+    rows, dead = drain(source(form, OTHER_TYPES, tmp_path))
+    expected, letters = by_reference(Format(form.split(maxsplit=1)[0]), OTHER_TYPES, (tmp_path / "f").read_bytes())
+    assert rows == expected
+    assert len(rows) == (2 if column else 3)
+    assert [text for _, text in dead] == [text for _, text in letters]
