@@ -24,7 +24,8 @@ On the command line: `ghcm explain --operator filter`, `ghcm explain --function 
 [The tutorial](tutorial.md) takes them in order;
 [the language on one page](language.md) has types, records, units and sinks.
 
-Kinds of argument: *lambda1* and *lambda2* are `x => ...` and `(a, b) => ...`; *duration* is `500ms`, `10s`, `5m`,
+Kinds of argument: *lambda1* and *lambda2* are `x => ...` and `(a, b) => ...`, or an expression over
+the names of fields ([how](language.md#names-of-fields)); *duration* is `500ms`, `10s`, `5m`,
 `2h`, `1d`. An argument in brackets may be left out; one with `=` is given by name.
 
 Engines: *reference* is the slow interpreter that says what is right; *native* is the engine of stream units, which has

@@ -143,12 +143,15 @@ def match_arguments(owner: str, declared: tuple[Argument, ...], written: ast.App
     repeated = next((argument for argument in declared if argument.repeated), None)
     values: dict[str, ast.Argument] = {}
     rest: list[ast.Argument] = []
+    options = {argument.name for argument in declared if not argument.repeated}
     superfluous: list[str] = []
     for argument in written.arguments:
         if argument.name is None and positional:
             free = positional.pop(0)
             values[free.name] = argument
-        elif repeated is not None and (argument.name is None or repeated.kind == "aggregate"):
+        elif repeated is not None and (
+            argument.name is None or (repeated.kind == "aggregate" and argument.name not in options)
+        ):
             rest.append(argument)
         elif argument.name is None:
             _too_many(owner, declared, argument, context)
@@ -156,7 +159,7 @@ def match_arguments(owner: str, declared: tuple[Argument, ...], written: ast.App
         elif argument.name in values:
             message = f'"{owner}" is given "{argument.name}" twice'
             context.report(Code.ARGUMENT_UNKNOWN, message, argument.span or argument.value.span)
-        elif any(each.name == argument.name and not each.repeated for each in declared):
+        elif argument.name in options:
             values[argument.name] = argument
             positional = [each for each in positional if each.name != argument.name]
         else:

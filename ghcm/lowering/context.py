@@ -115,7 +115,7 @@ class Scope:
     @property
     def names(self) -> tuple[str, ...]:
         """Every name that stands for a value."""
-        return (*self.variables, *self.parameters)
+        return tuple(dict.fromkeys((*self.variables, *self.parameters)))
 
 
 def origin_of(span: Span | None) -> Origin:

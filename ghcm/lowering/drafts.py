@@ -17,7 +17,7 @@ from ghcm.expr import Expr, Lambda, Literal
 from ghcm.language import ast
 from ghcm.lowering.arguments import Given
 from ghcm.lowering.context import Context, Scope
-from ghcm.lowering.expressions.functions import lambda_of, whole
+from ghcm.lowering.expressions.functions import check_apart, lambda_of, mentions_names, of_columns, whole
 from ghcm.lowering.expressions.records import fits
 from ghcm.operators import Operator
 from ghcm.source import Span
@@ -237,9 +237,14 @@ class Step:
         return self.report(Code.NOT_YET, f"{what} does not work yet", span, detail=f"It {reason}.", hint=hint)
 
     def function(self, argument: str, *types: Type, test: bool = False, written: ast.Expr | None = None) -> Lambda:
-        """The lambda argument of that name, or what is `written` in its place, over parameters of these types."""
-        what = f'"{argument}" of "{self.name}"'
-        return lambda_of(written or self.given.required(argument), types, self.scope, what, test=test)
+        """The function that the argument of that name is, or what is `written` in its place, over parameters of these
+        types; of one record it may be written over the names of its fields.
+        """
+        what, written = f'"{argument}" of "{self.name}"', written or self.given.required(argument)
+        if len(types) == 1 and mentions_names(written):
+            check_apart(written, types, self.scope)
+            return of_columns(written, types[0], self.scope, what, test=test)
+        return lambda_of(written, types, self.scope, what, test=test)
 
     def of_unit(self, argument: str, type_: Type, what: str, *, least: int | None = None) -> Expr:
         """The argument as a value of that type: a constant or a parameter of the unit, not of a record."""

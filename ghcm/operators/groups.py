@@ -70,11 +70,14 @@ GROUPS = (
     Operator(
         "aggregate",
         takes=(Shape.STREAM,),
-        arguments=(Argument("aggregates", "aggregate", repeated=True),),
-        gives="Stream<{...}> of one record, or of one for each window, with the window",
+        arguments=(option("by", "lambda1"), Argument("aggregates", "aggregate", repeated=True)),
+        gives="Stream<{...}> of one record, or of one for each group and window, with the window",
         meaning=(
-            "the aggregates of all records, without a key, or of all records of each window; of no records at all "
-            "count() is 0 and sums are null; map(p => p.value) before it takes the values of pairs"
+            "the aggregates of all records, or of all records of each window; of no records at all count() is 0 and "
+            "sums are null; map(p => p.value) before it takes the values of pairs. by = page groups: it gives a record "
+            "for each page, with this field beside the aggregates; by = (page, country) has both fields, and by = "
+            "{ hour: hour(at) } those that it names. With window(...) right before it there is "
+            "one for each group and window, and a session is one of the group; input that never ends needs a window"
         ),
         exchange="global",
         stateful=True,
@@ -87,12 +90,30 @@ GROUPS = (
     .example("memory([3, 4]).filter(n => n > 9).aggregate(sum(n => n))", "null")
     .example(
         (
+            'memory([{ page: "/", ms: 4 }, { page: "/", ms: 6 }, { page: "/docs", ms: 1 }])\n'
+            "    .aggregate(by = page, visits = count(), slowest = max(ms))"
+        ),
+        '{"page": "/", "visits": 2, "slowest": 6}',
+        '{"page": "/docs", "visits": 1, "slowest": 1}',
+    )
+    .example(
+        (
             "memory([{ at: 1, n: 3 }, { at: 2, n: 4 }, { at: 12, n: 5 }]).event_time(r => from_seconds(r.at))\n"
             "    .window(tumbling(10s)).aggregate(rows = count(), total = sum(n))"
             ".map(r => { ...r, window: r.window.start })"
         ),
         '{"rows": 2, "total": 7, "window": "1970-01-01T00:00:00.000000Z"}',
         '{"rows": 1, "total": 5, "window": "1970-01-01T00:00:10.000000Z"}',
+    )
+    .example(
+        (
+            'visits = memory([{ at: 1, page: "/" }, { at: 2, page: "/" }, { at: 12, page: "/docs" }])\n'
+            "           .event_time(from_seconds(at))\n"
+            "visits.window(tumbling(10s)).aggregate(by = page, n = count())\n"
+            "    .map({ page: page, n: n, from: window.start })"
+        ),
+        '{"page": "/", "n": 2, "from": "1970-01-01T00:00:00.000000Z"}',
+        '{"page": "/docs", "n": 1, "from": "1970-01-01T00:00:10.000000Z"}',
     ),
     Operator(
         "group_by_key",
@@ -176,15 +197,15 @@ GROUPS = (
         revises=True,
         arguments=(
             Argument("other", "collection"),
-            option("on", "lambda2"),
+            Argument("on", "lambda2", required=False),
             option("kind", "name", "inner", "left", "right", "full", "semi", "anti"),
             option("within", "duration"),
             option("asof", "bool"),
             option("as", "lambda2"),
         ),
         gives=(
-            "Stream<{left, right}>, or Pairs<K, {left, right}> of pairs, in windows if they are; the left "
-            "records of semi and anti"
+            "Stream<{left, right}>, or of the fields of both where names of fields are joined, or "
+            "Pairs<K, {left, right}> of pairs, in windows if they are; the left records of semi and anti"
         ),
         meaning=(
             "records of both inputs that belong together; left, right and full keep those without a "
@@ -198,7 +219,9 @@ GROUPS = (
             "within the interval; of several at that time the greatest); of streams that never end it "
             "waits until nothing so early can come, and what comes later than that is late. Pairs in windows are "
             "joined by key and window, and give {key, value, window}. as = (l, r) => ... makes one record of "
-            "the two, of pairs that are joined by key one value"
+            "the two, of pairs that are joined by key one value. Over the names of fields, user == id, it gives the "
+            "fields of both in one record; user alone, or (user, day), are fields of both sides that are equal, and "
+            "fields of the result once"
         ),
         exchange="hash",
         stateful=True,
@@ -220,6 +243,16 @@ GROUPS = (
             "visits.join(users, on = (v, u) => v.user == u.id, as = (v, u) => { ...v, name: u.name })"
         ),
         '{"page": "/", "user": 7, "name": "ann"}',
+    )
+    .example(
+        (
+            'visits = memory([{ page: "/", user: 7 }, { page: "/docs", user: 8 }])\n'
+            'users = memory([{ id: 7, name: "ann" }])\n'
+            'bans = memory([{ user: 8, reason: "spam" }])\n'
+            "visits.join(users, user == id, kind = left).join(bans, user, kind = full)"
+        ),
+        '{"page": "/", "user": 7, "id": 7, "name": "ann", "reason": null}',
+        '{"page": "/docs", "user": 8, "id": null, "name": null, "reason": "spam"}',
     )
     .example(
         (

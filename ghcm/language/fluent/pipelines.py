@@ -27,14 +27,14 @@ from ghcm.language import ast
 from ghcm.language.fluent.positions import Operands, call_operands, caller, here, mistake, noting
 from ghcm.language.fluent.records import Record, type_of
 from ghcm.language.fluent.tracing import expr_of, trace
-from ghcm.language.fluent.values import Later, duration_of, later, next_order, plain, resolve
+from ghcm.language.fluent.values import Later, duration_of, fields_of, later, next_order, plain, resolve
 from ghcm.language.literals import parse_duration
 from ghcm.operators import OPERATORS, Argument
 from ghcm.operators.operator import Kind
 from ghcm.source import Span
 from ghcm.types import Null
 
-Row = Callable[[Any], Any]
+Row = Callable[[Any], Any] | str | tuple[str, ...]  # a function of a record, or names of fields
 Two = Callable[[Any, Any], Any]
 Duration = str | timedelta
 
@@ -180,7 +180,7 @@ class Pipeline:
     def window(self, assigner: object, allowed_lateness: Duration | None = None) -> Pipeline: ...
     def reduce_by_key(self, function: Two, order: Row | None = None) -> Pipeline: ...
     def aggregate_by_key(self, *aggregates: object, **named: object) -> Pipeline: ...
-    def aggregate(self, *aggregates: object, **named: object) -> Pipeline: ...
+    def aggregate(self, *aggregates: object, by: Row | None = None, **named: object) -> Pipeline: ...
     def group_by_key(self) -> Pipeline: ...
     def preceding(self, count: int, *, ttl: str | None = None) -> Pipeline: ...
     def absent(self, after: str) -> Pipeline: ...
@@ -194,7 +194,7 @@ class Pipeline:
     def join(
         self,
         other: Pipeline,
-        on: Two | None = None,
+        on: Two | str | tuple[str, ...] | None = None,
         *,
         kind: Literal["inner", "left", "right", "full", "semi", "anti"] | None = None,
         within: Duration | None = None,
@@ -265,6 +265,8 @@ def arguments_of(
 
 def _value(operator: str, wanted: Argument | None, value: object, span: Span) -> ast.Expr:
     with noting():
+        if wanted is not None and wanted.kind in ("lambda1", "lambda2") and (fields := fields_of(value, span)):
+            return fields
         if isinstance(value, str):
             return _text(operator, wanted, value, span)
         if operator == "iterate" and wanted is not None and wanted.name == "step" and callable(value):
@@ -278,8 +280,7 @@ def _text(operator: str, wanted: Argument | None, value: str, span: Span) -> ast
     may_be_duration = kind == "duration" or operator in _WINDOWS or kind == "int or duration"
     if may_be_duration and _DURATION.fullmatch(value):
         return duration_of(parse_duration(value), span)
-    chosen = wanted is not None and value in wanted.choices
-    if chosen or (kind in ("name", "field") and value.isidentifier()):
+    if (wanted is not None and value in wanted.choices) or (kind in ("name", "field") and value.isidentifier()):
         return ast.Ref(value, span=span)
     return expr_of(value, span)
 

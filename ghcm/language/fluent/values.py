@@ -208,6 +208,15 @@ def name_of(name: str, span: Span) -> ast.Name:
     return ast.Name(text, span=span)
 
 
+def fields_of(value: object, span: Span) -> ast.Expr | None:
+    """The names of fields that stand for a function, `"user"` or `("user", "day")`; None where it is no such thing."""
+    names = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
+    refs = tuple(ast.Ref(each, span=span) for each in names if isinstance(each, str) and each.isidentifier())
+    if not refs or len(refs) < len(names):
+        return None
+    return ast.TupleExpr(refs, span=span) if isinstance(value, tuple) else refs[0]
+
+
 def micros_of(length: timedelta) -> int:
     """The canonical value of a duration."""
     return length // timedelta(microseconds=1)

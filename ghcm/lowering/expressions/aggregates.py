@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 from ghcm.aggregates import AGGREGATES, PAIR, Rule, fraction_problem, mean_of_decimals, result_of
 from ghcm.codes import Code
 from ghcm.errors import Reported, sound, suggest
-from ghcm.expr import Call, Expr, Get, If, Lambda, Literal, MakeStruct, Var, substitute
+from ghcm.expr import Call, Expr, If, Lambda, Literal, MakeStruct, Var, substitute
 from ghcm.functions import comparable
 from ghcm.language import ast
 from ghcm.lowering import foreign_idioms
 from ghcm.lowering.arguments import Given, match_arguments
 from ghcm.lowering.context import Scope
 from ghcm.lowering.expressions.conversion import convert
-from ghcm.lowering.expressions.functions import lambda_of, whole
+from ghcm.lowering.expressions.functions import VALUE, lambda_of, of_columns
 from ghcm.lowering.types import has_null
 from ghcm.operators import Argument
 from ghcm.reducers import Aggregate, AggregateFunction
@@ -34,8 +34,6 @@ from ghcm.types import (
 from ghcm.unification import as_decimal
 
 _FUNCTIONS = {function.value: function for function in AggregateFunction}
-_WHOLE = "value"
-"""What a bare expression calls the whole value, unless that is a struct with a field of this name."""
 _ARRIVAL = "arrival"
 """The order in which records come, unless they have a field of this name."""
 _BESIDES_EXPRESSIONS = (AggregateFunction.MIN, AggregateFunction.MAX)
@@ -107,7 +105,7 @@ def aggregate_of(name: str, written: ast.Expr, over: Aggregated) -> Aggregate:
     given = match_arguments(said, ARGUMENTS[said], call, over.scope.context)
     if given.dropped:
         raise Reported
-    value, parameter = given.expr("value"), Var(_WHOLE, over.element)
+    value, parameter = given.expr("value"), Var(VALUE, over.element)
     argument = Lambda((parameter,), parameter)
     if value is not None:
         argument = _argument(value, over, "an aggregate's argument")
@@ -125,11 +123,7 @@ def _argument(written: ast.Expr, over: Aggregated, what: str) -> Lambda:
     element = over.element
     if isinstance(written, ast.Lambda):
         return lambda_of(written, (element,), over.scope, what)
-    parameter = Var(_WHOLE, element)
-    columns: dict[str, Expr | None] = {_WHOLE: parameter}
-    if isinstance(element, Struct):
-        columns |= {field.name: Get(parameter, field.name, field.type) for field in element.fields}
-    return Lambda((parameter,), whole(written, over.scope.binding(columns), what))
+    return of_columns(written, element, over.scope, what, name=VALUE)
 
 
 def _paired(said: str, one: Lambda, two: Lambda, written: ast.Expr, over: Aggregated) -> Lambda:

@@ -5,12 +5,13 @@ An argument that is more than a field or a constant is computed once (`Let`). Fu
 themselves, neither directly nor by way of others. No expression nests deeper than every engine can follow.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import cast
 
 from ghcm.codes import Code
 from ghcm.errors import Reported, attempt, both, every, suggest
-from ghcm.expr import Call, Expr, Lambda, Let, Literal, Var, bound_names, children, free_names, fresh, substitute
+from ghcm.expr import Call, Expr, Get, Lambda, Let, Literal, Var, bound_names, children, free_names, fresh, substitute
 from ghcm.functions import FUNCTIONS, resolve
 from ghcm.language import ast, trees
 from ghcm.lowering.context import Context, Defined, Scope
@@ -127,22 +128,81 @@ def lambda_of(
     """The typed function of parameters of these types; `test` asks for a condition as its body."""
     if not isinstance(written, ast.Lambda):
         hint = f'It is written "{"x" if len(parameters) == 1 else "(a, b)"} => ...".'
+        if isinstance(written, ast.Literal) and any(_is_field(written.value, each) for each in parameters):
+            hint = f"The field is written without quotes: {written.value}."
         raise scope.report(Code.BAD_LAMBDA, f"{what} is not a function", written.span, hint=hint)
     _check_parameters(written, parameters, scope, what)
-    if too_deep(written.body):
-        message = f"{what} nests deeper than {DEEPEST} levels"
-        raise scope.report(Code.TOO_DEEP, message, written.span, hint=_IN_STEPS)
-    context, taken = scope.context, scope.taken
     variables: dict[str, Var] = {}
     for parameter, type_ in zip(written.parameters, parameters, strict=True):
-        variables[parameter.text] = Var(fresh(parameter.text, taken), type_)
-        context.note(parameter.span, type_)
-    inner = scope.binding(variables)
-    body = condition(written.body, inner, what) if test else inner.typed(written.body)
-    if context.functions and not taken and too_large(body):
+        variables[parameter.text] = Var(fresh(parameter.text, scope.taken), type_)
+        scope.context.note(parameter.span, type_)
+    return _body_of(written.body, tuple(variables.values()), scope.binding(variables), what, test, written.span)
+
+
+def _is_field(name: object, record: Type) -> bool:
+    return isinstance(record, Struct) and name in record.names
+
+
+def of_columns(
+    written: ast.Expr, record: Type, scope: Scope, what: str, *, test: bool = False, name: str = "record"
+) -> Lambda:
+    """The typed function of a record of which an expression is written over the names of its fields, where `value` is
+    all of it unless a field is called so; `name` is what its parameter is called then.
+    """
+    parameter = Var(fresh(name, scope.taken), record)
+    columns: dict[str, Expr | None] = {VALUE: parameter}
+    if isinstance(record, Struct):
+        columns |= {field.name: Get(parameter, field.name, field.type) for field in record.fields}
+    return over_names(written, (parameter,), columns, scope, what, test=test)
+
+
+def over_names(
+    written: ast.Expr,
+    parameters: tuple[Var, ...],
+    names: Mapping[str, Expr | None],
+    scope: Scope,
+    what: str,
+    *,
+    test: bool = False,
+) -> Lambda:
+    """The typed function of these parameters as which an expression is written; names stand for parts of them."""
+    inner = scope.binding(names)
+    inner = replace(inner, taken=inner.taken.union(each.name for each in parameters))
+    return _body_of(written, parameters, inner, what, test, written.span)
+
+
+def _body_of(
+    written: ast.Expr, parameters: tuple[Var, ...], inner: Scope, what: str, test: bool, span: Span | None
+) -> Lambda:
+    """The function of these parameters, which names in the scope stand for."""
+    if too_deep(written):
+        message = f"{what} nests deeper than {DEEPEST} levels"
+        raise inner.report(Code.TOO_DEEP, message, span, hint=_IN_STEPS)
+    body = condition(written, inner, what) if test else inner.typed(written)
+    outermost = inner.taken <= {each.name for each in parameters}
+    if inner.context.functions and outermost and too_large(body):
         message = f"{what} is too large when the functions that it calls are written out"
-        raise scope.report(Code.TOO_DEEP, message, written.span, hint=_IN_STEPS)
-    return Lambda(tuple(variables.values()), body)
+        raise inner.report(Code.TOO_DEEP, message, span, hint=_IN_STEPS)
+    return Lambda(parameters, body)
+
+
+def mentions_names(written: ast.Expr) -> bool:
+    """Whether an expression is no function by itself, and no constant."""
+    return not isinstance(written, ast.Lambda) and any(isinstance(part, ast.Ref) for part in trees.walk(written))
+
+
+def check_apart(written: ast.Expr, records: Iterable[Type], scope: Scope) -> None:
+    """Report a name in an expression that is a field of a record and a parameter of the unit as well."""
+    fields = {name for each in records if isinstance(each, Struct) for name in each.names}
+    for part in trees.walk(written):
+        if isinstance(part, ast.Ref) and part.name in fields and part.name in scope.parameters:
+            message = f'"{part.name}" is a field and a parameter of the unit'
+            hint = f"In r => ... the field is r.{part.name}, and {part.name} the parameter."
+            raise scope.report(Code.RESERVED, message, part.span, hint=hint)
+
+
+VALUE = "value"
+"""What all of a record is called beside its fields."""
 
 
 def _check_parameters(written: ast.Lambda, wanted: tuple[Type, ...], scope: Scope, what: str) -> None:

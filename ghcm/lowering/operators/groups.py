@@ -1,14 +1,17 @@
 """Groups: what makes one record of many, per key and window, and what puts all records in order.
 
-A reducer is proved, claimed, or ordered; anything else would give what the order of processing gives.
+`aggregate(by = ...)` is written out as pairs, their aggregation and a map that puts key and aggregates beside each
+other. A reducer is proved, claimed, or ordered; anything else would give what the order of processing gives.
 """
 
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ghcm.aggregates import AGGREGATES, Nothing
 from ghcm.codes import Code
 from ghcm.errors import Reported, attempt, both, every, sound
-from ghcm.expr import Lambda
+from ghcm.expr import Expr, Get, Lambda, MakeStruct, Var
 from ghcm.functions import comparable
 from ghcm.language import ast
 from ghcm.language.literals import CLAIMS
@@ -16,11 +19,38 @@ from ghcm.lowering.drafts import RULES, Bound, Flow, Step, rule, unordered
 from ghcm.lowering.expressions.aggregates import Aggregated, aggregate_of
 from ghcm.lowering.expressions.conversion import convert
 from ghcm.lowering.operators.orders import order_of
+from ghcm.lowering.operators.rows import check_key
 from ghcm.lowering.operators.sequences import distinct_within
+from ghcm.lowering.operators.times import put_into
 from ghcm.reducers import Aggregate, Builtin, Custom, Fields, Reducer, prove, summed
 from ghcm.spg.graph import Global, Hash
-from ghcm.spg.ops import AggregateByKey, Count, Distinct, GroupByKey, ReduceByKey, Sort, Top
-from ghcm.types import WINDOW, Collection, Decimal, Field, Int, List, Shape, Struct, Type, as_nullable, is_nullable
+from ghcm.spg.ops import (
+    AggregateByKey,
+    Count,
+    Distinct,
+    GroupByKey,
+    Map,
+    MapToPair,
+    ReduceByKey,
+    Sessions,
+    Sort,
+    Top,
+    Window,
+)
+from ghcm.types import (
+    WINDOW,
+    Collection,
+    Decimal,
+    Field,
+    Int,
+    List,
+    Shape,
+    Struct,
+    Type,
+    as_nullable,
+    is_nullable,
+    pair_of,
+)
 from ghcm.unification import accepts
 
 
@@ -48,6 +78,8 @@ def aggregate(step: Step, flow: Flow) -> Bound:
     if not collection.bounded and not collection.windowed:
         hint = "key_by(...).aggregate_by_key(...) gives a table of them by key, window(...) those of each window."
         raise step.report(Code.ENDLESS_COUNT, "a stream that never ends has no totals", hint=hint)
+    if step.given.expr("by") is not None:
+        return _aggregated_by(step, flow)
     found, scalar = _aggregates(step, flow)
     if not collection.windowed:
         empty = (AGGREGATES[each.function].nothing is Nothing.VALUE or each.limit is not None for each in found)
@@ -61,6 +93,97 @@ def aggregate(step: Step, flow: Flow) -> Bound:
     after = Collection(Shape.STREAM, element, collection.bounded, collection.windowed, collection.windowed)
     draft = step.add(AggregateByKey(found, scalar), after, (flow, Global()), keeps_state=True)
     return Flow(draft, after, regrouped=True)
+
+
+def _aggregated_by(step: Step, flow: Flow) -> Flow:
+    """A record for each group, and in windows for each of these: the columns of `by`, the aggregates, the window."""
+    before, windows = _before_window(step, flow) if flow.collection.windowed else (flow, None)
+    collection = before.collection
+    by = step.function("by", collection.element)
+    columns = _columns_of(step, by.body)
+    for part in columns.values():
+        check_key(step, part.type, "by")
+    types = tuple(Field(name, each.type) for name, each in columns.items())
+    (only,) = columns.values() if len(columns) == 1 else (None,)
+    key = only or MakeStruct(tuple(columns.values()), Struct(types))
+    pair = Struct((Field("_1", key.type), Field("_2", collection.element)))
+    paired = Lambda(by.parameters, MakeStruct((key, by.parameters[0]), pair))
+    after = replace(collection, shape=Shape.PAIRS, element=pair_of(key.type, collection.element))
+    keyed = Flow(step.row(MapToPair(paired), before, after), after, before.regrouped)
+    if windows is not None:
+        keyed = put_into(step, keyed, windows)
+    found, scalar = _aggregates(step, keyed)
+    if scalar:
+        message, hint = 'with "by" an aggregate has a name', "For example by = r => r.id, n = count()."
+        raise step.report(Code.BAD_AGGREGATE, message, step.given.rest[0].value.span, hint=hint)
+    for each, argument in zip(found, step.given.rest, strict=True):
+        if each.name in columns or (windows is not None and each.name == "window"):
+            what = "the window is" if each.name == "window" else '"by" has'
+            raise step.report(Code.DECLARED_TWICE, f'"{each.name}" is what {what}, too', argument.span)
+    grouped = _grouped(step, keyed, AggregateByKey(found, False), totals(found), lasting=False)
+    return _side_by_side(step, grouped, types, whole=only is None)
+
+
+def _side_by_side(step: Step, grouped: Flow, columns: tuple[Field, ...], *, whole: bool) -> Flow:
+    """The key and the aggregates of each pair as one record; `whole`: the key is a record of these columns."""
+    pair = Var("group", grouped.collection.element)
+    assert isinstance(pair.type, Struct), "pairs are records"
+    key, value, *window = (Get(pair, each.name, each.type) for each in pair.type.fields)
+    of_key = [Get(key, each.name, each.type) if whole else key for each in columns]
+    assert isinstance(value.type, Struct), "aggregates with names are a record"
+    of_value = [Get(value, each.name, each.type) for each in value.type.fields]
+    record = Struct((*columns, *value.type.fields, *(Field("window", each.type) for each in window)))
+    made = Lambda((pair,), MakeStruct((*of_key, *of_value, *window), record))
+    after = replace(grouped.collection, shape=Shape.STREAM, element=record, windowed=False)
+    return replace(grouped, draft=step.row(Map(made), grouped, after), collection=after)
+
+
+_POSITION = re.compile(r"_\d+")
+"""What a part of a tuple is called."""
+
+
+def _columns_of(step: Step, body: Expr) -> dict[str, Expr]:
+    """The columns that `by` makes, by name: a field, the fields in a tuple, or those of a record."""
+    columns = list(_parts_of(body))
+    names = [name for name, _ in columns]
+    for index, name in enumerate(names):
+        if not name or _POSITION.fullmatch(name):
+            message = 'each part of "by" is a column of the result, and this one has no name'
+            hint = "A field has one, and so have those of a record, such as { year: year(r.at), id: r.id }."
+            raise step.report(Code.BAD_AGGREGATE, message, step.given.span("by"), hint=hint)
+        if name in names[:index]:
+            hint = f"A record gives others, such as {{ {name}: r.{name}, other: r.other.{name} }}."
+            message = f'two parts of "by" are called "{name}"'
+            raise step.report(Code.FIELD_TWICE, message, step.given.span("by"), hint=hint)
+    return dict(columns)
+
+
+def _parts_of(body: Expr) -> Iterator[tuple[str, Expr]]:
+    type_ = body.type
+    if isinstance(body, Get) or not isinstance(type_, Struct):
+        parts: Sequence[Expr] = [body]
+    elif isinstance(body, MakeStruct):
+        parts = body.values
+    else:
+        parts = [Get(body, each.name, each.type) for each in type_.fields]
+    if isinstance(body, MakeStruct) and isinstance(type_, Struct) and not _POSITION.fullmatch(type_.names[0]):
+        yield from zip(type_.names, parts, strict=True)
+    else:
+        yield from ((each.field if isinstance(each, Get) else "", each) for each in parts)
+
+
+def _before_window(step: Step, flow: Flow) -> tuple[Flow, Sessions | Window]:
+    """What has just been put into windows, as pairs of it will be, and these; that it was is taken back where nobody
+    else has it.
+    """
+    op = flow.draft.op
+    if not flow.open_window or not isinstance(op, Sessions | Window):
+        hint = "window(...) belongs right before aggregate(by = ...)."
+        raise step.report(Code.BAD_WINDOW, "these are no records that were just put into windows", hint=hint)
+    ((producer, _),) = flow.draft.inputs
+    if step.unit.drafts[-1] is flow.draft:
+        step.unit.drafts.pop()
+    return Flow(producer, producer.collection, flow.regrouped), op
 
 
 def _aggregates(step: Step, flow: Flow) -> tuple[tuple[Aggregate, ...], bool]:
@@ -119,13 +242,17 @@ def totals(aggregates: tuple[Aggregate, ...]) -> Struct:
     return Struct(tuple(Field(each.name, each.type) for each in aggregates))
 
 
-def _grouped(step: Step, flow: Flow, op: AggregateByKey | Count | GroupByKey | ReduceByKey, value: Type) -> Flow:
-    """The result of a keyed aggregation: pairs, or a table where the unit lives on and the groups never close."""
+def _grouped(
+    step: Step, flow: Flow, op: AggregateByKey | Count | GroupByKey | ReduceByKey, value: Type, *, lasting: bool = True
+) -> Flow:
+    """The result of a keyed aggregation: pairs, or, if it is `lasting`, a table where the unit lives on and the groups
+    never close.
+    """
     collection = flow.collection
     fields = [Field("key", flow.collection.pair[0]), Field("value", value)]
     fields += [Field("window", WINDOW)] if collection.windowed else []
     kept = not collection.bounded or id(step.written) in step.unit.named_nodes
-    table = step.unit.lives_on and not collection.windowed and kept
+    table = lasting and step.unit.lives_on and not collection.windowed and kept
     shape = Shape.TABLE if table else Shape.PAIRS
     windowed = collection.windowed
     after = Collection(shape, Struct(tuple(fields)), collection.bounded, windowed, windowed, collection.changing)

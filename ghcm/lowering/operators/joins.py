@@ -2,14 +2,16 @@
 ends, streams with tables.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ghcm.codes import Code
 from ghcm.expr import Call, Expr, Get, Lambda, Literal, Var, substitute, walk
 from ghcm.functions import FUNCTIONS, comparable, resolve
 from ghcm.lowering.drafts import RULES, Bound, Draft, Flow, Raw, Step, ends_as_pairs, final, revised, rule
+from ghcm.lowering.expressions.functions import mentions_names
 from ghcm.lowering.narrowing import Outcome, known, narrow
+from ghcm.lowering.operators.columns import beside_each_other, condition_of
 from ghcm.lowering.operators.sources import settle
 from ghcm.spg.graph import Exchange, Global, Hash
 from ghcm.spg.joining import (
@@ -36,9 +38,18 @@ def join(step: Step, left: Flow) -> Bound:
     if left.collection.changing and right.collection.shape is Shape.TABLE and not right.collection.bounded:
         right = revised(step, right)
     check_sides(step, left, right, kind)
-    joined = (_by_key if step.given.expr("on") is None else _on)(step, left, right, kind)
+    shared: tuple[str, ...] | None = None
+    if (on := step.given.expr("on")) is None:
+        joined = _by_key(step, left, right, kind)
+    else:
+        types = (left.collection.element, right.collection.element)
+        over_names = mentions_names(on)
+        test, shared = condition_of(step, on, *types) if over_names else (step.function("on", *types, test=True), None)
+        joined = _on(step, left, right, kind, test)
     if step.given.expr("as") is None:
-        return joined
+        if shared is None or kind.left_alone:
+            return joined
+        return _together(step, joined, lambda one, other: beside_each_other(step, one, other, shared, kind))
     if kind.left_alone:
         message = f'"as" puts two records together, and a {kind.value} join gives those of the left side as they are'
         raise step.report(Code.BAD_JOIN, message, step.given.span("as"), hint="map(...) behind it makes others.")
@@ -73,15 +84,24 @@ def put_together(step: Step, joined: Flow) -> Flow:
     """
     if step.given.expr("as") is None:
         return joined
+
+    def made(left: Expr, right: Expr) -> Expr:
+        function = step.function("as", left.type, right.type)
+        names = [each.name for each in function.parameters]
+        return substitute(function.body, dict(zip(names, (left, right), strict=True)))
+
+    return _together(step, joined, made)
+
+
+def _together(step: Step, joined: Flow, make: Callable[[Expr, Expr], Expr]) -> Flow:
+    """What is made of the left and the right record of each pair."""
     collection, element = joined.collection, joined.collection.element
     assert isinstance(element, Struct), "what is joined are two records"
     by_key = collection.shape is Shape.PAIRS
     pair = Var("joined", collection.pair[1] if by_key else element)
     assert isinstance(pair.type, Struct), "what is joined are two records"
-    function = step.function("as", *(each.type for each in pair.type.fields))
-    names = [each.name for each in function.parameters]
-    sides = (Get(pair, each.name, each.type) for each in pair.type.fields)
-    made = Lambda((pair,), substitute(function.body, dict(zip(names, sides, strict=True))))
+    left, right = (Get(pair, each.name, each.type) for each in pair.type.fields)
+    made = Lambda((pair,), make(left, right))
     if not by_key:
         after = replace(collection, element=made.body.type, windowed=False)
         return replace(joined, draft=step.row(Map(made), joined, after), collection=after)
@@ -108,9 +128,8 @@ def _by_key(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Flow:
     return _result(step, op, collection, (left, Hash(("key",))), (right, Hash(("key",))))
 
 
-def _on(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Flow:
+def _on(step: Step, left: Flow, right: Flow, kind: JoinKind, on: Lambda) -> Flow:
     types = (left.collection.element, right.collection.element)
-    on = step.function("on", *types, test=True)
     left_keys, right_keys, rest = _keys_and_rest(on)
     if not left_keys:
         message = "a join needs an equality between its two sides"

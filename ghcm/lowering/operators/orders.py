@@ -33,7 +33,9 @@ def order_of(step: Step, element: Type, *, descending: bool) -> tuple[Lambda, bo
     """
     written = step.given.required("by")
     said = _directions(written, descending)
-    bare = replace(written, body=said[0]) if said is not None and isinstance(written, ast.Lambda) else written
+    bare = written
+    if said is not None:
+        bare = replace(written, body=said[0]) if isinstance(written, ast.Lambda) else said[0]
     function = step.function("by", element, written=bare)
     for type_ in (function.body.type, element):
         if not comparable(type_):
@@ -50,9 +52,7 @@ def order_of(step: Step, element: Type, *, descending: bool) -> tuple[Lambda, bo
 
 def _directions(written: ast.Expr, default: bool) -> tuple[ast.Expr, list[tuple[bool, Span | None]]] | None:
     """The body of an order without `asc` and `desc`, and what they said of its parts; None where neither stands."""
-    if not isinstance(written, ast.Lambda):
-        return None
-    body = written.body
+    body = written.body if isinstance(written, ast.Lambda) else written
     items = body.items if isinstance(body, ast.TupleExpr) else (body,)
     said = [_direction(each, default) for each in items]
     if all(value is item for (value, _, _), item in zip(said, items, strict=True)):

@@ -170,11 +170,10 @@ def named(step: Step, flow: Flow) -> Bound:
     return flow
 
 
-def check_key(step: Step, key: Type) -> None:
+def check_key(step: Step, key: Type, argument: str = "function") -> None:
     """Report a type of which no values can be keys."""
     if not comparable(key) or has_null(key):
         message, hint = f'"{key}" cannot be a key', "Maps cannot be compared."
-        argument = "key" if step.name == "latest" else "function"
         raise step.report(Code.NOT_COMPARABLE, message, step.given.span(argument), hint=hint)
 
 

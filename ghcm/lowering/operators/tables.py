@@ -31,7 +31,7 @@ def latest(step: Step, flow: Flow) -> Bound:
     if not by_key:
         return _table(step, _with_values(step, flow, Lambda((record,), value)), element)
     key = sound(key)
-    check_key(step, key.body.type)
+    check_key(step, key.body.type, "key")
     whole = _over(record, key)
     pair = MakeStruct((whole, value), tuple_of(whole.type, value.type))
     keyed = Collection(Shape.PAIRS, pair_of(whole.type, value.type), collection.bounded, collection.timed)

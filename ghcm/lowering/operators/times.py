@@ -14,7 +14,7 @@ from ghcm.spg.labels import duration_text
 from ghcm.spg.ops import ArrivalTime, EventTime, Sessions, Window
 from ghcm.spg.windows import Sliding, Tumbling
 from ghcm.support import Engine
-from ghcm.types import WINDOW, Collection, Field, Shape, Struct, Timestamp, strip
+from ghcm.types import WINDOW, Field, Shape, Struct, Timestamp, strip
 
 _TIME = Argument("time", "name", required=False, positional=False, choices=("event", "processing"))
 _OFFSET = Argument("offset", "duration", required=False, positional=False)
@@ -98,22 +98,26 @@ def window(step: Step, flow: Flow) -> Bound:
     if assigned is None or assigned.windows is None:
         raise Reported
     windows = assigned.windows
-    fields = element.fields if isinstance(element, Struct) else (Field("value", element),)
-    after = replace(collection, element=Struct((*fields, Field("window", WINDOW))), windowed=True)
     if isinstance(windows, Sessions):
-        return _sessions(step, flow, after, replace(windows, allowed_lateness_us=lateness))
+        return put_into(step, flow, replace(windows, allowed_lateness_us=lateness))
     if by_clock:
         stamped = step.add(ArrivalTime(), collection, (flow, Forward()), calls=0)
         stamped.word, lateness = "arrival_time", 0
-        flow = replace(flow, draft=stamped)
-    return replace(flow, draft=step.row(Window(windows, lateness), flow, after), collection=after, open_window=True)
+        flow = replace(flow, draft=stamped, collection=collection)
+    return put_into(step, flow, Window(windows, lateness))
 
 
-def _sessions(step: Step, flow: Flow, after: Collection, op: Sessions) -> Flow:
-    """Where a session ends is known once all of its records are, so that they have to meet."""
+def put_into(step: Step, flow: Flow, windows: Window | Sessions) -> Flow:
+    """The records in these windows. Where a session ends is known once all of its records are, so that they have to
+    meet.
+    """
+    collection, element = flow.collection, flow.collection.element
+    fields = element.fields if isinstance(element, Struct) else (Field("value", element),)
+    after = replace(collection, element=Struct((*fields, Field("window", WINDOW))), windowed=True)
+    if isinstance(windows, Window):
+        return replace(flow, draft=step.row(windows, flow, after), collection=after, open_window=True)
     exchange = Hash(("key",)) if after.shape is Shape.PAIRS else Global()
-    draft = step.add(op, after, (flow, exchange))
-    return Flow(draft, after, regrouped=True, open_window=True)
+    return Flow(step.add(windows, after, (flow, exchange)), after, regrouped=True, open_window=True)
 
 
 @dataclass(frozen=True, slots=True)

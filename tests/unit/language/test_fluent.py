@@ -235,7 +235,7 @@ def test_arguments_stand_as_they_are_given() -> None:
         "batch unit {\n"
         '  a = files("a").event_time(x => x.t, disorder = 10s)\n'
         "  b = a.top(3, x => x.n, ascending = true).sort(by = x => x.n)\n"
-        '  a.join(b, on = (x, y) => x.n == y.n).read("key").sample(0.5)\n'
+        '  a.join(b, (x, y) => x.n == y.n).read("key").sample(0.5)\n'
         "}\n"
     )
 
