@@ -27,7 +27,7 @@ _MOST_ALONE = 0.5
 """Of a chunk of which more lines had to be read alone, the next ones are not tried otherwise, ..."""
 _PATIENCE = 16
 """... at most so many of them; so many are not tried as lines that are spelt alike where one was not."""
-_PIECE, _NEAR = 1 << 20, 1 << 14
+_PIECE, _NEAR = 2 << 20, 1 << 14
 """Bytes that are looked at together where lines are spelt alike, few enough to stay near the processor; and those
 before the end of a piece among which a line nearly always ends.
 """

@@ -100,7 +100,7 @@ class Shape:
         lines, quotes = block.quotes() if block.is_plain(head, tail) else (0, np.empty(0, np.int64))
         if lines == 0 or len(quotes) != lines * self.quotes:
             return None
-        starts, ends = self._spans(quotes.reshape(lines, self.quotes).T.astype(np.int64, order="C"), block.end)
+        starts, ends = self._spans(quotes.reshape(lines, self.quotes).T.astype(np.int32, order="C"), block.end)
         gaps = starts[1:] - ends[:-1]
         if not bool((gaps == self._gaps).all() and (starts[0, 1:] - ends[-1, :-1] == len(tail) + len(head)).all()):
             return None
@@ -124,7 +124,7 @@ class Shape:
 
     @cached_property
     def _gaps(self) -> Places:
-        return np.array([[len(value.before)] for value in self.values[1:]], np.int64).reshape(-1, 1)
+        return np.array([[len(value.before)] for value in self.values[1:]], np.int32).reshape(-1, 1)
 
     @cached_property
     def _between(self) -> _Between:
@@ -204,7 +204,7 @@ class _Between:
         halves = [(part[:_WORD], part[_WORD:]) for _, _, part in parts]
         return cls(
             [row for row, _, _ in parts],
-            np.array([[at] for _, at, _ in parts], np.int64),
+            np.array([[at] for _, at, _ in parts], np.int32),
             np.array([[[_FIRST[len(half)]] for half in pair] for pair in halves], np.uint64),
             np.array([[[_word(half)] for half in pair] for pair in halves], np.uint64),
         )
@@ -298,10 +298,10 @@ class _Block:
 
     def texts(self, start: Places, end: Places) -> pl.Series:
         """As views of Arrow, which hold short texts themselves and of others four bytes and the place."""
-        size = (end - start).view(np.uint64)
+        size = (end - start).astype(np.uint64)
         first = self._words[start]
         views: Words = np.empty((len(start), 2), np.uint64)
-        np.left_shift(start.view(np.uint64), _HALF, out=views[:, 1])
+        np.left_shift(start.astype(np.uint64), _HALF, out=views[:, 1])
         short = np.flatnonzero(size <= _INLINE)
         if len(short):
             few = size[short]

@@ -18,7 +18,7 @@ from ghcm.types import Struct
 from ghcm.values import has_decimal
 
 Marks: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
-Places: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
+Places: TypeAlias = np.ndarray[Any, np.dtype[np.signedinteger[Any]]]
 
 _NEWLINE, _RETURN, _OPEN, _CLOSE, _ZERO, _NINE = b"\n\r{}09"
 _WORDS = r"NaN|Inf"
