@@ -2,7 +2,8 @@
 
 Accumulators of Spark's, to which an expression adds. SQL has no word for that, and `observe` is a node of its own,
 which takes every row out of the loop that Spark generates for a stage. So the expression is made of Catalyst's own: a
-bean whose setter is `add`, asked whether it is zero, which it is not then.
+bean whose setter is `add`, asked whether it is zero, which it is not then. Each part of it is one message to Java, as
+a job of many sources makes many: classes are named as a whole, and SQL is parsed to expressions and not to columns.
 """
 
 from __future__ import annotations
@@ -11,21 +12,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql.classic.column import Column as ClassicColumn
 from pyspark.sql.types import DataType
+
+_CATALYST = "org.apache.spark.sql.catalyst.expressions"
+_SOUND = "`@error` IS NULL"
+_FIRST = f"(monotonically_increasing_id() & {2**33 - 1}L) = 0L"
+"""Whether it is the first row of a task for which that is asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many rows a step has made and how many failed, and of these the letters that came with the count.
+    """Whether a step has made rows and how many failed, and of these the letters that came with the count.
 
     Rows of tasks that Spark ran again count again: whether there are any is what can be relied on.
     """
 
     spark: SparkSession
-    made: Any
-    failed: Any
+    rows: Any
+    """Adds 1 for a row that failed, and 0 for the first that did not of a task: how often it has added is told too."""
     letters: Any
 
     @staticmethod
@@ -33,18 +38,19 @@ class Tally:
         """Nothing yet."""
         context: Any = spark.sparkContext._jsc  # pyright: ignore[reportPrivateUsage]  (PySpark's own take no rows)
         scala = context.sc()
-        return Tally(spark, scala.longAccumulator(), scala.longAccumulator(), scala.collectionAccumulator())
+        return Tally(spark, scala.longAccumulator(), scala.collectionAccumulator())
 
     @property
     def count(self) -> int | None:
         """How many rows failed; None where none was made that is known of."""
-        failed = self.failed.value() + self.letters.value().size()
-        return failed if failed or self.made.value() else None
+        failed = self.rows.sum() + self.letters.value().size()
+        return failed if failed or self.rows.count() else None
 
     def marked(self, rows: DataFrame) -> DataFrame:
         """The rows, counted by their column `@error`, which stays as it is."""
-        told = F.when(F.col("@error").isNull(), self._one_more(self.made)).otherwise(self._one_more(self.failed))
-        return rows.withColumn("@error", F.when(~told, F.col("@error")))
+        told = self._one_of(_SOUND, self._made(), self._catalyst("Not")(self._counted("1L")))
+        kept = self._one_of(told, self._parsed("`@error`"), self._parsed("NULL"))
+        return rows.withColumn("@error", self._column(kept))
 
     def sound(
         self, rows: DataFrame, letter: str | None = None, type_: DataType | None = None, when: str = "true"
@@ -54,51 +60,62 @@ class Tally:
 
         No filter behind this one is put in its place, as it gives no function of the row.
         """
-        failed = self._one_more(self.failed)
+        failed = self._counted("1L")
         if letter is not None and type_ is not None:
-            sent = self._added(self.letters, self._copied(F.expr(letter), type_))
-            failed = F.when(F.expr(when), sent).otherwise(failed)
-        return rows.where(F.when(F.col("@error").isNull(), ~self._one_more(self.made)).otherwise(failed))
+            failed = self._one_of(when, self._sent(letter, type_), failed)
+        return rows.where(self._column(self._one_of(_SOUND, self._made(), failed)))
 
     def collected(self, type_: DataType) -> DataFrame | None:
         """The letters, which are of that type; None where not all have come."""
-        if self.failed.value():
+        if self.rows.sum():
             return None
-        java: Any = self.spark._jsparkSession  # pyright: ignore[reportPrivateUsage]
         context: Any = self.spark.sparkContext._jsc  # pyright: ignore[reportPrivateUsage]
-        rows = java.internalCreateDataFrame(
-            context.parallelize(self.letters.value()).rdd(), java.parseDataType(type_.json()), False
+        rows = self._java.internalCreateDataFrame(
+            context.parallelize(self.letters.value()).rdd(), self._java.parseDataType(type_.json()), False
         )
         return DataFrame(rows, self.spark)
 
-    def _one_more(self, accumulator: Any) -> Column:
-        return self._added(accumulator, F.lit(1).cast("bigint"))
+    def _made(self) -> Any:
+        """True; the first time that a task asks, it tells that it has made a row."""
+        return self._one_of(_FIRST, self._catalyst("Not")(self._counted("0L")), self._parsed("true"))
 
-    def _added(self, accumulator: Any, value: Column) -> Column:
+    def _counted(self, number: str) -> Any:
+        return self._added(self.rows, self._parsed(number))
+
+    def _sent(self, letter: str, type_: DataType) -> Any:
+        """A letter keeps its value when Spark goes on to the next row: it is a copy."""
+        return self._added(self.letters, self._asked(self._parsed(letter), "copy", type_.json()))
+
+    def _added(self, accumulator: Any, value: Any) -> Any:
         """False, when a value has been added."""
-        adds = self._class("api.python.PythonUtils").toScalaMap({"add": self._columns.expression(value._jc)})
-        bean = self._catalyst("objects.InitializeJavaBean")(self._catalyst("Literal").fromObject(accumulator), adds)
-        return self._asked(bean, "isZero", '"boolean"')
+        setters = self._class("scala.collection.immutable.Map$Map1")("add", value)
+        literal = self._catalyst("Literal").fromObject(accumulator)
+        return self._asked(self._catalyst("objects.InitializeJavaBean")(literal, setters), "isZero", '"boolean"')
 
-    def _copied(self, value: Column, type_: DataType) -> Column:
-        """A struct that keeps its value when Spark goes on to the next row."""
-        return self._asked(self._columns.expression(value._jc), "copy", type_.json())
-
-    def _asked(self, of: Any, method: str, type_: str) -> Column:
+    def _asked(self, of: Any, method: str, type_: str) -> Any:
         """What a method gives, which is called for each row as it is no function of it."""
-        java: Any = self.spark._jsparkSession  # pyright: ignore[reportPrivateUsage]
-        none, given = self._class("api.python.PythonUtils").toSeq([]), java.parseDataType(type_)
-        called = self._catalyst("objects.Invoke")(of, method, given, none, none, True, False, False)
-        return ClassicColumn(self._columns.column(called))
+        none = getattr(self._class("scala.collection.immutable.Nil$"), "MODULE$")
+        given = self._java.parseDataType(type_)
+        return self._catalyst("objects.Invoke")(of, method, given, none, none, True, False, False)
 
-    @property
-    def _columns(self) -> Any:
-        return self._class("sql.classic.ExpressionUtils")
+    def _one_of(self, condition: Any, one: Any, other: Any) -> Any:
+        """An expression where a condition (an expression or SQL) is true, and another where it is not."""
+        asked = self._parsed(condition) if isinstance(condition, str) else condition
+        return self._catalyst("If")(asked, one, other)
+
+    def _parsed(self, sql: str) -> Any:
+        return self._java.sessionState().sqlParser().parseExpression(sql)
+
+    def _column(self, expression: Any) -> Column:
+        return ClassicColumn(self._class("org.apache.spark.sql.classic.ExpressionUtils").column(expression))
 
     def _catalyst(self, name: str) -> Any:
-        return self._class(f"sql.catalyst.expressions.{name}")
+        return self._class(f"{_CATALYST}.{name}")
 
     def _class(self, name: str) -> Any:
-        """A class of Spark's by its whole name: Java looks for each part of a name alone in all jars, in vain."""
-        jvm: Any = self.spark.sparkContext._jvm  # pyright: ignore[reportPrivateUsage]
-        return getattr(jvm, f"org.apache.spark.{name}")
+        """A class by its whole name: Java looks for each part of a name alone in all jars, in vain."""
+        return getattr(self.spark.sparkContext._jvm, name)  # pyright: ignore[reportPrivateUsage]
+
+    @property
+    def _java(self) -> Any:
+        return self.spark._jsparkSession  # pyright: ignore[reportPrivateUsage]

@@ -75,7 +75,7 @@ def rows_of_alike(job: Job, step: Step, files: AlikeFiles) -> DataFrame | None:
     if not found.sure:
         return None
     whole = StructType([*files.given, *files.others])
-    rows = job.spark.read.schema(whole).parquet(*spark_paths(job, files.names)).select(*map(quoted, files.columns))
+    rows = job.spark.read.schema(whole).parquet(*spark_paths(job, files.names)).selectExpr(*map(quoted, files.columns))
     return (_guarded(job, step, rows, found, files) if found.doubt else rows).selectExpr(*found.columns)
 
 
