@@ -28,8 +28,7 @@ def item(a: Checked, index: Checked) -> Checked:
 
 def has_item(a: Checked, item: Checked) -> Checked:
     """Whether a list has the item."""
-    each = variable()
-    found = in_lambda(item.value, lambda value: f"exists({a}, {each} -> {each} = {value})")
+    found = f"array_contains({a}, {item})"  # `exists` would take the rows out of the loop of their stage
     return pure(when(f"{item} IS NOT NULL", found) if item.nullable else found, a, item)
 
 
