@@ -24,6 +24,7 @@ WINDOWS = {
     "session": (Argument("gap", "duration"), _TIME),
 }
 """What assigns windows, with the arguments."""
+_OF_SO_MANY = "chunks(100) gives lists of so many values of a key, preceding(100) each value with so many before it."
 
 
 @rule(RULES, "event_time")
@@ -133,7 +134,7 @@ def _assigned(step: Step) -> _Assigned:
         case ast.Apply(function=ast.Ref(name=name)) as written if name in WINDOWS:
             given = match_arguments(name, WINDOWS[name], written, step.context)
         case ast.Apply(function=ast.Ref(name=name, span=span)):
-            hint = suggest(name, WINDOWS)
+            hint = suggest(name, WINDOWS) or _OF_SO_MANY * (name in ("count", "rows"))
             raise step.report(Code.BAD_WINDOW, f'there are no windows "{name}"', span, hint=hint)
         case _:  # anything else is none
             raise step.given.wrong("assigner", "windows such as tumbling(10s)")
