@@ -23,9 +23,9 @@ from ghcm.runtime.formats.chunks import Letters
 from ghcm.runtime.formats.tables import Tables, are_all, is_exact
 from ghcm.types import Field, Struct, is_nullable, strip
 
-_MOST, _LEAST, _BYTES = 524_288, 16_384, 16 << 20
-"""Rows of a slice, at most and at least, and about how many bytes it has as it lies in memory: the fewer there are, the
-less is done that any of them needs.
+_MOST, _MOST_TEXTS, _LEAST, _BYTES = 524_288, 131_072, 16_384, 8 << 20
+"""Rows of a slice, at most, at most where some hold texts (which take more room in memory than in the file) and at
+least, and about how many bytes it has: the fewer there are, the less is done that any of them needs.
 """
 _DTYPES: dict[type[types.Type], tuple[Any, ...]] = {
     types.Int: (pl.Int64, pl.Int32, pl.Int16, pl.Int8, pl.UInt32, pl.UInt16, pl.UInt8),
@@ -39,6 +39,8 @@ _DTYPES: dict[type[types.Type], tuple[Any, ...]] = {
     types.Date: (pl.Date,),
 }
 """As what Polars reads the types whose values it has as they are."""
+
+_TEXTS = types.String | types.Bytes | types.Enumeration
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,8 @@ class ParquetSlices:
         columns = (group.column(number) for group in groups for number in range(group.num_columns))
         size = sum(each.total_uncompressed_size for each in columns if each.path_in_schema in self.names)
         of_one = max(8 * len(self.names), size // max(1, rows))
-        most = max(_LEAST, min(_MOST, _BYTES // of_one))
+        texts = any(isinstance(strip(each.type), _TEXTS) for each in self.schema.fields)
+        most = max(_LEAST, min(_MOST_TEXTS if texts else _MOST, _BYTES // of_one))
         for start in range(skipped, rows, most):
             yield start, min(rows, start + most)
 
