@@ -51,6 +51,7 @@ ELSEWHERE = {
     "files format eve": "which is json in the graph",
     "cross as": "which is a map in the graph",
     "join as": "which is a map in the graph",
+    "aggregate by": "which is pairs in the graph: tests/conformance/test_tpch.py has it",
     "socket format eve": "which is json in the graph",
     "read key": "which reads a table that another unit keeps: examples/wordcount and its tests have it",
     **dict.fromkeys(
