@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import random
+import socket
+import subprocess
+import sys
 import uuid
 from collections import Counter
 from collections.abc import Generator, Mapping
 from functools import partial
 from pathlib import Path
+from select import select
+from signal import SIGSTOP
 from threading import Event
 from typing import Any, cast
 
@@ -19,8 +25,10 @@ from ghcm.lowering.types import LINE
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.formats.messages import Messages
 from ghcm.runtime.pubsub.kafka_connection import Kafka as Settings
-from ghcm.runtime.sources.kafka import KafkaSource, fetching, reading
+from ghcm.runtime.sources.kafka import KafkaSource, backlog, fetching, reading
 from ghcm.runtime.sources.kafka.backlog import Backlog
+from ghcm.runtime.sources.kafka.beside import Beside
+from ghcm.runtime.sources.kafka.parts import Part
 from ghcm.runtime.sources.kafka.progress import Partition, Read
 from ghcm.spg.connectors import Format, Kafka
 from ghcm.types import Bytes, Field, Int, Nullable, Struct, Timestamp
@@ -37,8 +45,8 @@ class Watched(Backlog):
 
     read_by_batches = 0
 
-    def read(self, offsets: Mapping[Partition, int], ends: Mapping[Partition, int], seconds: float) -> Generator[Read]:
-        for read in super().read(offsets, ends, seconds):
+    def read(self, offsets: Mapping[Partition, int], ends: Mapping[Partition, int]) -> Generator[Read]:
+        for read in super().read(offsets, ends):
             Watched.read_by_batches += 0 if read.batch is None else len(read.batch) + len(read.letters)
             yield read
 
@@ -50,6 +58,25 @@ def behind(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "_FAR", 0)
     monkeypatch.setattr(reading, "Backlog", Watched)
     monkeypatch.setattr(Watched, "read_by_batches", 0)
+
+
+@pytest.fixture
+def beside(behind: None, monkeypatch: pytest.MonkeyPatch) -> list[Beside]:
+    """A process is worth it as soon as something has come, and waited for; those that were started."""
+    monkeypatch.setattr(fetching, "_FIRST_OF_ONE", 4_000)
+    for name, value in {"_WORTH_S": 0.0, "_JUDGED_S": 0.0, "_AHEAD_S": 1e-9}.items():
+        monkeypatch.setattr(backlog, name, value)
+    begun: list[Beside] = []
+
+    def started() -> Beside | None:
+        found = start()
+        begun.extend(() if found is None else (found,))
+        return found
+
+    start, is_ready = Beside.started, Beside.is_ready
+    monkeypatch.setattr(Beside, "started", started)
+    monkeypatch.setattr(Beside, "is_ready", lambda one: is_ready(one, 60.0))
+    return begun
 
 
 def some_messages(chance: random.Random, count: int) -> list[Message]:
@@ -79,6 +106,15 @@ def fill(topic: str, messages: list[list[Message]], codec: str) -> None:
         producer.abort_transaction(30) if start % 3000 == 1000 else producer.commit_transaction(30)
 
 
+def drained(source: KafkaSource, position: object) -> Any:
+    """The rows of each partition, the dead letters, and the position behind them."""
+    batches, dead = drain_batches(source, position)
+    rows: dict[str, list[Row]] = {}
+    for batch in batches:
+        rows.setdefault(batch.partition, []).extend(batch.rows())
+    return rows, sorted(dead), sorted(cast("list[Any]", source.position()))
+
+
 PARTS = Struct((*ROW.fields, Field("key", Nullable(Bytes())), Field("time", Timestamp()), Field("at", Int())))
 WITH_PARTS = (("key", "key"), ("timestamp", "time"), ("offset", "at"))
 RAW_ROW = Struct((Field("body", Nullable(Bytes())), Field("at", Int()), Field("of", Int())))
@@ -101,15 +137,69 @@ def test_what_is_far_behind_is_read_as_what_is_near(codec: str, monkeypatch: pyt
             for far in (0, 10**9):
                 monkeypatch.setattr(reading, "_FAR", far)
                 Watched.read_by_batches = 0
-                source = KafkaSource(connector, schema, "p", kafka(), 30.0)
-                batches, dead = drain_batches(source, position)
-                rows: dict[str, list[Row]] = {}
-                for batch in batches:
-                    rows.setdefault(batch.partition, []).extend(batch.rows())
-                found.append((rows, sorted(dead), sorted(cast("list[Any]", source.position()))))
+                found.append(drained(KafkaSource(connector, schema, "p", kafka(), 30.0), position))
                 assert (Watched.read_by_batches > 1000) == (far == 0)
             assert found[0] == found[1]
             assert sum(map(len, found[0][0].values())) > 2000
+
+
+def test_a_process_beside_changes_nothing_even_if_it_is_killed(
+    beside: list[Beside], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic, chance = new_topic([], []), random.Random(7)
+    fill(topic, [some_messages(chance, 7000), some_messages(chance, 4000)], "lz4")
+    connector = Kafka(topic, JSON, ends=True, fields=WITH_PARTS)
+
+    def read() -> Any:
+        source = KafkaSource(connector, PARTS, "p", kafka(), 30.0)
+        return drained(source, [[topic, 0, 3, 6900], [topic, 1, 0, 4000]])
+
+    came, parts, kills = list[Part](), Beside.parts, False
+
+    def watched(one: Beside, closed: Event) -> Generator[tuple[Part, int | None]]:
+        if kills:
+            one.process.kill()
+        for part in parts(one, closed):
+            came.append(part[0])
+            yield part
+
+    monkeypatch.setattr(Beside, "parts", watched)
+    with monkeypatch.context() as patched:
+        patched.setattr(reading, "_FAR", 10**9)
+        expected = read()
+    assert not beside
+    assert read() == expected
+    assert len(beside) == 1
+    assert {each.partition[1] for each in came} == {0, 1}
+    kills = True
+    assert read() == expected
+    assert len(beside) == 2
+
+
+BEGIN = """
+import sys
+from ghcm.runtime.pubsub.kafka_connection import Kafka
+from ghcm.runtime.sources.kafka.beside import Beside, Order
+
+beside = Beside.started()
+beside.begin(Order(Kafka(bootstrap=sys.argv[1]), {("t", 0): 0}, {}, frozenset()))
+print(beside.process.pid, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_process_beside_ends_with_who_started_it_whatever_it_does() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as broker:
+        line = [sys.executable, "-c", BEGIN, f"127.0.0.1:{broker.getsockname()[1]}"]
+        with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+            assert parent.stdout is not None
+            pid = int(parent.stdout.readline())
+            with broker.accept()[0]:  # it is at work
+                os.kill(pid, SIGSTOP)  # and cannot end by itself
+                ended = os.pidfd_open(pid)
+                parent.kill()
+                assert select([ended], [], [], 60)[0]
+                os.close(ended)
 
 
 @pytest.mark.usefixtures("behind")
@@ -117,15 +207,15 @@ def test_reading_by_batches_ends_where_a_broker_refuses(monkeypatch: pytest.Monk
     topic = new_topic(lines(*range(20)), lines(*range(20, 40)))
     admin().delete_records([TopicPartition(topic, 0, 5)])[TopicPartition(topic, 0)].result(30)
     connector = Kafka(topic, JSON, ends=True)
-    backlog = Watched(connector, partial(Messages, connector, ROW), str, kafka(), Event())
+    watched = Watched(connector, partial(Messages, connector, ROW), str, kafka(), Event())
     ends = {(topic, 0): 20, (topic, 1): 20}
-    assert list(backlog.read({(topic, 0): 3, (topic, 1): 0}, ends, 30.0)) == []
-    found = list(backlog.read({(topic, 0): 5, (topic, 1): 19}, ends, 30.0))
+    assert list(watched.read({(topic, 0): 3, (topic, 1): 0}, ends)) == []
+    found = list(watched.read({(topic, 0): 5, (topic, 1): 19}, ends))
     assert sorted((each.partition[1], each.offset) for each in found) == [(0, 20), (1, 20)]
     assert Watched.read_by_batches == 16
     monkeypatch.setattr(fetching, "_PATIENCE_S", 0.2)
-    nobody = Watched(connector, backlog.make, str, Settings(bootstrap="127.0.0.1:1"), Event())
-    assert list(nobody.read({(topic, 0): 5}, ends, 30.0)) == []
+    nobody = Watched(connector, watched.make, str, Settings(bootstrap="127.0.0.1:1"), Event())
+    assert list(nobody.read({(topic, 0): 5}, ends)) == []
 
 
 @pytest.mark.usefixtures("behind")

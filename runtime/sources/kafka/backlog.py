@@ -1,18 +1,20 @@
 """What has been in topics for long, read by whole batches as the brokers keep them.
 
 Kafka's own client makes an object of each message, which takes as long as its value takes to be decoded. Where much is
-left to read, brokers are asked for batches, which a thread beside unpacks, cuts and decodes. Whatever is not plain
-there ends it: a broker that refuses or is away, a topic that does not hold what comes next, a batch in another form.
-The client goes on where it ended, and knows what to say and do.
+left to read, brokers are asked for batches, which a thread beside unpacks, cuts and decodes. Where that would take
+long, a process fetches and cuts what comes later, while what comes first is read here. Whatever is not plain there ends
+it: a broker that refuses or is away, a topic that does not hold what comes next, a batch in another form. The client
+goes on where it ended, and knows what to say and do.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Generator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from threading import Event
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -20,18 +22,55 @@ from typing import TYPE_CHECKING, Any
 from ghcm.runtime.formats.in_order import InOrder
 from ghcm.runtime.formats.messages import Block, Messages
 from ghcm.runtime.pubsub.kafka_connection import Kafka as Settings
+from ghcm.runtime.sources.kafka.beside import Beside, Order
 from ghcm.runtime.sources.kafka.cutting import Cutter, Records
+from ghcm.runtime.sources.kafka.handover import Over
+from ghcm.runtime.sources.kafka.parts import Part, Uncut, divided
 from ghcm.runtime.sources.kafka.progress import Partition, Read
-from ghcm.runtime.sources.kafka.record_batches import RecordBatch, Unread
+from ghcm.runtime.sources.kafka.record_batches import Unread
 from ghcm.spg.connectors import Kafka
 
 if TYPE_CHECKING:
-    from ghcm.runtime.sources.kafka.fetching import Fetched
+    from ghcm.runtime.sources.kafka.fetching import Fetched, Fetching
 
 _log = logging.getLogger(__name__)
 
-_AT_ONCE = 32_768
-"""Messages that are decoded at once, unless one batch has more."""
+_WORTH_S, _JUDGED_S = 1.2, 0.05
+"""How long what is left would have to take here for a process to be started; and how long it is read here before it is
+known how fast that is.
+"""
+_AHEAD_S = 0.25
+"""How long it is read here while a process begins with what comes behind that."""
+
+
+@dataclass(eq=False)
+class _Here:
+    """What this process fetches, and up to which offsets partitions have come."""
+
+    fetching: Fetching
+    reached: dict[Partition, int]
+    _began: tuple[float, int] | None = None
+
+    def came(self, fetched: Fetched) -> None:
+        """This is what has come next of a partition."""
+        self.reached[fetched.partition] = fetched.behind
+        self._began = self._began or (monotonic(), sum(self.reached.values()))
+
+    def left(self) -> dict[Partition, int]:
+        """About how many messages are left of each partition that has some."""
+        left = {each: behind - self.reached[each] for each, behind in self.fetching.targets().items()}
+        return {each: count for each, count in left.items() if count > 0}
+
+    def seconds(self) -> float | None:
+        """How long these will take at the pace of what has come; None where that is not known yet."""
+        began, before = self._began or (monotonic(), 0)
+        took, count = monotonic() - began, sum(self.reached.values()) - before
+        return sum(self.left().values()) * took / count if took > _JUDGED_S and count else None
+
+    def behind(self, seconds: float) -> dict[Partition, int]:
+        """Where partitions will be about so many seconds from now, without those that will have come to their ends."""
+        share = seconds / (self.seconds() or inf)
+        return {each: self.reached[each] + int(share * count) for each, count in self.left().items() if share < 1}
 
 
 @dataclass(eq=False)
@@ -47,17 +86,21 @@ class Backlog:
     closed: Event
     _idle: list[tuple[Cutter, Messages]] = field(default_factory=list[tuple[Cutter, Messages]])
 
+    def __post_init__(self) -> None:
+        self._alone = False
+        self._words = frozenset(word for word, _ in self.connector.fields)
+
     @property
     def able(self) -> bool:
         """Whether it can give what the connector asks for: headers it cannot."""
-        return all(word != "headers" for word, _ in self.connector.fields)
+        return "headers" not in self._words
 
-    def read(self, offsets: Mapping[Partition, int], ends: Mapping[Partition, int], seconds: float) -> Generator[Read]:
-        """What comes next of each partition, in order, up to its end or near the newest message; for about so long, or
-        until something is not plain.
+    def read(self, offsets: Mapping[Partition, int], ends: Mapping[Partition, int]) -> Generator[Read]:
+        """What comes next of each partition, in order, up to its end or near the newest message, or until something is
+        not plain.
         """
         try:
-            with closing(self._results(offsets, ends, monotonic() + seconds)) as results:
+            with closing(self._results(offsets, ends)) as results:
                 for read in results:
                     if read is None:  # what comes behind it may be of the same partition
                         return
@@ -65,55 +108,76 @@ class Backlog:
         finally:
             self._idle.clear()
 
-    def _results(
-        self, offsets: Mapping[Partition, int], ends: Mapping[Partition, int], until: float
-    ) -> Generator[Read | None]:
+    def _results(self, offsets: Mapping[Partition, int], ends: Mapping[Partition, int]) -> Generator[Read | None]:
         """As `read`; None for batches that cannot be read."""
         from kafka.errors import KafkaError  # few sources are far behind, and it takes a while to be imported
 
         from ghcm.runtime.sources.kafka.fetching import Fetching
 
         ahead = InOrder[Read | None](threads=1)
+        here = _Here(Fetching(self.settings, offsets, ends), dict(offsets))
+        beside: Beside | None = None
         try:
-            fetching = Fetching(self.settings, offsets, ends)
-            with closing(fetching.fetched(lambda: not self.closed.is_set() and monotonic() < until)) as parts:
+            with closing(here.fetching.fetched(lambda: not self.closed.is_set())) as parts:
                 for fetched in parts:
-                    for work in self._works(fetched, ends.get(fetched.partition)):
-                        yield from ahead.add(work)
+                    for uncut in divided(fetched, here.fetching.ends.get(fetched.partition)):
+                        yield from ahead.add(partial(self._cut, uncut))
+                    here.came(fetched)
+                    beside = beside or self._beside(here)
+                    if beside is not None and beside.is_ready():
+                        begins = here.behind(_AHEAD_S)
+                        here.fetching.end_at(begins)
+                        beside.begin(Order(self.settings, begins, ends, self._words))
+            if beside is not None and beside.at_work:
+                for part, room in beside.parts(self.closed):
+                    yield from ahead.add(partial(self._given, beside, part, room))
+        except Over:
+            _log.warning("the process that reads ahead has ended; topics are read without it")
+            self._alone = True
         except (KafkaError, OSError, Unread) as error:
             _log.debug("Kafka's client goes on: %r", error)
+        finally:
+            if beside is not None:
+                beside.close()
         yield from ahead.rest()
 
-    def _works(self, fetched: Fetched, end: int | None) -> Iterator[Callable[[], Read | None]]:
-        """What is to be done with a part of a partition; the last one is the way to the offset behind it."""
-        group, count = list[RecordBatch](), 0
-        for batch in fetched.batches:
-            if count and count + batch.count > _AT_ONCE:
-                yield partial(self._decoded, fetched, group, group[-1].behind, end)
-                group, count = [], 0
-            group.append(batch)
-            count += batch.count
-        yield partial(self._decoded, fetched, group, fetched.behind, end)
+    def _beside(self, here: _Here) -> Beside | None:
+        """A process that may help, if that is worth it."""
+        return Beside.started() if not self._alone and (here.seconds() or 0) > _WORTH_S else None
 
-    def _decoded(self, fetched: Fetched, batches: list[RecordBatch], behind: int, end: int | None) -> Read | None:
-        """In the thread: the messages of these batches up to the end."""
-        behind = behind if end is None else min(behind, end)
-        if not batches:
-            return Read(fetched.partition, behind)
+    def _cut(self, uncut: Uncut) -> Read | None:
+        """In the thread: what is read of a part that has to be cut."""
+        with self._tools() as (cutter, messages):
+            try:
+                return self._decoded(uncut.cut(cutter), messages)
+            except Unread as error:
+                _log.debug("Kafka's client goes on: %s", error)
+                return None
+
+    def _given(self, beside: Beside, part: Part, room: int | None) -> Read:
+        """In the thread: what is read of a part that lies in this room."""
         try:
-            cutter, messages = self._idle.pop()
-        except IndexError:
-            cutter, messages = Cutter(times=any(word == "timestamp" for word, _ in self.connector.fields)), self.make()
-        try:
-            records = cutter.cut(batches).between(fetched.begin, end)
-            if not len(records.offsets):
-                return Read(fetched.partition, behind)
-            return Read.of(fetched.partition, behind, messages, self._block(fetched.partition, records))
-        except Unread as error:
-            _log.debug("Kafka's client goes on: %s", error)
-            return None
+            with self._tools() as (_, messages):
+                return self._decoded(part, messages)
         finally:
-            self._idle.append((cutter, messages))
+            beside.free(room)
+
+    @contextmanager
+    def _tools(self) -> Generator[tuple[Cutter, Messages]]:
+        """Those that nobody uses now."""
+        try:
+            tools = self._idle.pop()
+        except IndexError:
+            tools = Cutter(times="timestamp" in self._words), self.make()
+        try:
+            yield tools
+        finally:
+            self._idle.append(tools)
+
+    def _decoded(self, part: Part, messages: Messages) -> Read:
+        if part.records is None:
+            return Read(part.partition, part.behind)
+        return Read.of(part.partition, part.behind, messages, self._block(part.partition, part.records))
 
     def _block(self, partition: Partition, records: Records) -> Block:
         topic, number = partition

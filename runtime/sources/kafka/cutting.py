@@ -4,7 +4,7 @@ with nothing that Python does for each.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, overload
@@ -48,10 +48,14 @@ class Spans:
         return Spans(self.starts[marks], self.ends[marks])
 
 
+_NO_NUMBERS: Numbers = np.empty(0, np.int64)
+_NOWHERE = Spans(_NO_NUMBERS, _NO_NUMBERS)
+
+
 @dataclass(frozen=True, slots=True)
 class Records:
     """Records with their offsets and times (milliseconds; 0 where nobody asks for them). What their spans lie in is
-    overwritten by the next ones that are cut.
+    overwritten by the next ones that are cut. `is_packed`: it begins with the values, each with a line end behind it.
     """
 
     data: Octets
@@ -59,6 +63,7 @@ class Records:
     times: Numbers
     keys: Spans
     values: Spans
+    is_packed: bool = False
 
     def between(self, first: int, behind: int | None) -> Records:
         """Those from one offset up to another."""
@@ -79,12 +84,27 @@ class Records:
 
     def lines(self) -> memoryview | None:
         """The values, each with a line end behind it; None if one of them is null."""
-        starts, ends = self.values.starts, self.values.ends
-        if bool((ends < starts).any()):
+        if bool((self.values.ends < self.values.starts).any()):
             return None
+        if self.is_packed:
+            return self.data.data[: int(self.values.ends[-1]) + 1]
+        return self._values().data
+
+    def packed(self, words: Collection[str]) -> Records:
+        """Those in memory that holds nothing but values and what of them is asked for by these words."""
+        data, values, keys = self._values(), _behind_one_another(self.values, 1), _NOWHERE
+        if "key" in words:
+            starts, ends = self.keys.starts, self.keys.ends
+            texts, keys = _content(self.data, starts, np.maximum(starts, ends)), _behind_one_another(self.keys, 0)
+            keys = Spans(keys.starts + len(data), keys.ends + len(data))
+            data = np.concatenate((data, texts))
+        times = self.times if "timestamp" in words else _NO_NUMBERS
+        return Records(data, self.offsets, times, keys, values, is_packed=True)
+
+    def _values(self) -> Octets:
+        starts, ends = self.values.starts, np.maximum(self.values.starts, self.values.ends)
         self.data[ends] = _NEWLINE  # the number of headers has stood there
-        content = _copied(self.data, starts, ends + 1).buffers()[2]
-        return memoryview(b"" if content is None else content).cast("B")
+        return _content(self.data, starts, ends + 1)
 
     def texts(self, spans: Spans) -> Texts:
         """What stands in these spans."""
@@ -120,6 +140,20 @@ class Texts(Sequence[bytes | None]):
 
     def __iter__(self) -> Iterator[bytes | None]:
         return iter(self._all)
+
+
+def _behind_one_another(spans: Spans, away: int) -> Spans:
+    """Where those stand if nothing is between them, or so many bytes, and null where they are null."""
+    sizes = np.maximum(spans.ends - spans.starts, 0) + away
+    behind = np.cumsum(sizes)
+    starts = behind - sizes
+    return Spans(starts, np.where(spans.ends < spans.starts, starts - 1, behind - away))
+
+
+def _content(data: Octets, starts: Numbers, ends: Numbers) -> Octets:
+    """The bytes between these places, one behind the other."""
+    content = _copied(data, starts, ends).buffers()[2]
+    return np.frombuffer(b"" if content is None else content, np.uint8)
 
 
 def _copied(data: Octets, starts: Numbers, ends: Numbers) -> Any:

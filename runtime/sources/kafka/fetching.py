@@ -66,9 +66,19 @@ class Fetching:
 
     def __init__(self, settings: Settings, offsets: Mapping[Partition, int], ends: Mapping[Partition, int]) -> None:
         self._settings = settings
+        self.ends = ends
         self._next = dict(offsets)
-        self._ends = ends
+        self._newest: dict[Partition, int] = {}
         self._most = _FIRST_OF_ONE
+
+    def end_at(self, ends: Mapping[Partition, int]) -> None:
+        """Let these partitions end there."""
+        self.ends = {**self.ends, **ends}
+
+    def targets(self) -> dict[Partition, int]:
+        """Up to where partitions are read, as far as that is known."""
+        known = {each: newest - _NEAR for each, newest in list(self._newest.items())} | {**self.ends}
+        return {each: known[each] for each in self._next if each in known}
 
     def fetched(self, goes_on: Callable[[], bool]) -> Generator[Fetched]:
         """What comes, of each partition in order, until that is all or nobody wants more; some of it ahead."""
@@ -166,7 +176,7 @@ class Fetching:
                 self._next[partition] = each.behind
                 if each.behind > each.begin:
                     found.append(each)
-                end = self._ends.get(partition)
+                self._newest[partition], end = part.high_watermark, self.ends.get(partition)
                 if each.behind + _NEAR < part.high_watermark if end is None else each.behind < end:
                     left.append(partition)
         came = {each.partition for each in found}

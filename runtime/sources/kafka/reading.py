@@ -1,6 +1,4 @@
-"""The thread beside the loop that fetches what has come of a topic, or of those that match a pattern, whatever that is,
-and decodes it by partition in whole blocks.
-"""
+"""The thread beside the loop that fetches what has come of topics, and decodes it by partition in whole blocks."""
 
 from __future__ import annotations
 
@@ -11,7 +9,6 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
-from math import inf
 from operator import itemgetter
 from threading import Event
 from time import monotonic
@@ -36,10 +33,8 @@ processor when they are taken apart. 10,000 of 226 bytes of JSON take a fifth lo
 """
 _FAR = 100_000
 """Messages in front of the newest ones from which on it is faster not to go by this client."""
-_BY_BATCHES_S, _AGAIN_S = 5.0, 60.0
-"""How long it is gone by batches at once, so that partitions that are new are found; and how long it is not tried again
-where that has brought nothing.
-"""
+_AGAIN_S = 60.0
+"""How long it is not tried to go by batches again where that has brought nothing."""
 _WAIT_S, _ANSWER_S = 0.25, 5.0
 _LOOK_S = 5.0
 """How often it is looked for partitions that are new."""
@@ -262,14 +257,25 @@ class Reading:
         """Read what has been there for long without the client, which then goes on behind it."""
         self._consumer.unassign()
         offsets = {each: offset for each, offset in self._next.items() if self._goes_on(each)}
-        self._tried = monotonic()
-        with closing(self._backlog.read(offsets, self._ends, inf if self.connector.ends else _BY_BATCHES_S)) as found:
+        self._tried = looked = monotonic()
+        with closing(self._backlog.read(offsets, self._ends)) as found:
             for read in found:
                 self._tried = None
                 self._next[read.partition] = read.offset
                 if not self.put(read):
                     return
+                if not self.connector.ends and monotonic() - looked > _LOOK_S:
+                    looked = monotonic()
+                    if self._are_others():
+                        break
         self._assign()
+
+    def _are_others(self) -> bool:
+        """Whether there are other partitions than those that are read, as far as somebody tells."""
+        try:
+            return self._partitions() != sorted(self._next)
+        except KafkaException:
+            return True
 
     def _take(self) -> int:
         """Hand on what has come, and say how much; if nothing has, wait a little."""

@@ -121,8 +121,11 @@ def test_records_are_what_was_written(codec: int) -> None:
         begin, end = sorted(chance.choices(sent, k=2), key=lambda each: each.offset)
         some = [each for each in sent if begin.offset <= each.offset < end.offset]
         assert said(records.between(begin.offset, end.offset)) == plain(some)
+        packed = cutter.cut(batches).packed({"key", "timestamp"})
+        assert said(packed) == plain(sent)
         values = [each.value for each in sent if each.value is not None]
         lines = cutter.cut(batches).lines()
+        assert packed.lines() == lines
         assert (None if lines is None else bytes(lines)) == (joined(values) if len(values) == len(sent) else None)
         good = [each for each in sent if each.value is not None]
         if good:

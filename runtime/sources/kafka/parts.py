@@ -1,0 +1,59 @@
+"""What has come of partitions, cut into records part by part: each has as many as are decoded at once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ghcm.runtime.sources.kafka.cutting import Cutter, Records
+from ghcm.runtime.sources.kafka.progress import Partition
+from ghcm.runtime.sources.kafka.record_batches import RecordBatch
+
+if TYPE_CHECKING:
+    from ghcm.runtime.sources.kafka.fetching import Fetched
+
+_AT_ONCE = 32_768
+"""Messages of a part, unless one batch has more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Records of a partition, if there are any, and the offset behind them and what else came."""
+
+    partition: Partition
+    behind: int
+    records: Records | None
+
+    def packed(self, words: Collection[str]) -> Part:
+        """With records in memory that holds nothing else, as `Records.packed`."""
+        return self if self.records is None else replace(self, records=self.records.packed(words))
+
+
+@dataclass(frozen=True, slots=True)
+class Uncut:
+    """What a part is cut of: batches of which records from `begin` up to the `end` of the partition count."""
+
+    partition: Partition
+    begin: int
+    behind: int
+    end: int | None
+    batches: Sequence[RecordBatch]
+
+    def cut(self, cutter: Cutter) -> Part:
+        """The part, in memory of the cutter. Raises `Unread`."""
+        behind = self.behind if self.end is None else min(self.behind, self.end)
+        records = cutter.cut(self.batches).between(self.begin, self.end) if self.batches else None
+        return Part(self.partition, behind, records if records is not None and len(records.offsets) else None)
+
+
+def divided(fetched: Fetched, end: int | None) -> Iterator[Uncut]:
+    """The parts of what was fetched; the last one is the way to the offset behind it."""
+    group, count = list[RecordBatch](), 0
+    for batch in fetched.batches:
+        if count and count + batch.count > _AT_ONCE:
+            yield Uncut(fetched.partition, fetched.begin, group[-1].behind, end, group)
+            group, count = [], 0
+        group.append(batch)
+        count += batch.count
+    yield Uncut(fetched.partition, fetched.begin, fetched.behind, end, group)
