@@ -27,7 +27,7 @@ from ghcm.runtime.formats.messages import Messages
 from ghcm.runtime.pubsub.kafka_connection import Kafka as Settings
 from ghcm.runtime.sources.kafka import KafkaSource, backlog, fetching, reading
 from ghcm.runtime.sources.kafka.backlog import Backlog
-from ghcm.runtime.sources.kafka.beside import Beside
+from ghcm.runtime.sources.kafka.beside import Beside, alone
 from ghcm.runtime.sources.kafka.parts import Part
 from ghcm.runtime.sources.kafka.progress import Partition, Read
 from ghcm.spg.connectors import Format, Kafka
@@ -68,14 +68,21 @@ def beside(behind: None, monkeypatch: pytest.MonkeyPatch) -> list[Beside]:
         monkeypatch.setattr(backlog, name, value)
     begun: list[Beside] = []
 
+    def cores(_: int) -> set[int]:
+        return {0, 1}
+
+    def awaited(one: Beside) -> bool:
+        return is_ready(one, 60.0)
+
     def started() -> Beside | None:
         found = start()
         begun.extend(() if found is None else (found,))
         return found
 
     start, is_ready = Beside.started, Beside.is_ready
+    monkeypatch.setattr(os, "sched_getaffinity", cores)
     monkeypatch.setattr(Beside, "started", started)
-    monkeypatch.setattr(Beside, "is_ready", lambda one: is_ready(one, 60.0))
+    monkeypatch.setattr(Beside, "is_ready", awaited)
     return begun
 
 
@@ -152,7 +159,9 @@ def test_a_process_beside_changes_nothing_even_if_it_is_killed(
 
     def read() -> Any:
         source = KafkaSource(connector, PARTS, "p", kafka(), 30.0)
-        return drained(source, [[topic, 0, 3, 6900], [topic, 1, 0, 4000]])
+        found = drained(source, [[topic, 0, 3, 6900], [topic, 1, 0, 4000]])
+        with alone:  # the process has been closed
+            return found
 
     came, parts, kills = list[Part](), Beside.parts, False
 
@@ -190,6 +199,7 @@ sys.stdin.read()
 
 def test_a_process_beside_ends_with_who_started_it_whatever_it_does() -> None:
     with socket.create_server(("127.0.0.1", 0)) as broker:
+        broker.settimeout(60)
         line = [sys.executable, "-c", BEGIN, f"127.0.0.1:{broker.getsockname()[1]}"]
         with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
             assert parent.stdout is not None

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_WORTH_S, _JUDGED_S = 1.2, 0.05
+_WORTH_S, _JUDGED_S = 3.0, 0.05
 """How long what is left would have to take here for a process to be started; and how long it is read here before it is
 known how fast that is.
 """

@@ -22,7 +22,7 @@ from ghcm.runtime.sources.kafka.record_batches import Unread
 
 _log = logging.getLogger(__name__)
 
-_alone = Lock()
+alone = Lock()
 """Held by the one process that works for this one: another core is all that it is for."""
 
 
@@ -66,7 +66,7 @@ class Beside:
     @classmethod
     def started(cls) -> Beside | None:
         """None where there is one already, or neither a core nor memory for it."""
-        if sys.platform != "linux" or len(os.sched_getaffinity(0)) < 2 or not _alone.acquire(blocking=False):
+        if sys.platform != "linux" or len(os.sched_getaffinity(0)) < 2 or not alone.acquire(blocking=False):
             return None
         rooms = list[int]()
         try:
@@ -119,4 +119,4 @@ def _left(rooms: Iterable[int]) -> None:
     """Give back what the process had."""
     for room in rooms:
         os.close(room)
-    _alone.release()
+    alone.release()
