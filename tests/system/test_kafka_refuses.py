@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from kafka.admin import ACL, ACLOperation, ACLPermissionType, ResourcePattern, ResourceType
+from kafka.errors import KafkaConnectionError
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.pubsub import services
 from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka
-from tests.kafka_server import messages, quiet, send
+from tests.kafka_server import kafka, messages, send
 from tests.system.running import running, until
 from tests.system.storm.sinks import numbers_in
 from tests.system.test_kafka_cache import USERS, allow, broker
@@ -77,25 +77,26 @@ def test_a_job_that_runs_waits_for_a_kafka_that_refuses_it(tmp_path: Path, monke
             assert sorted(numbers_sent(operator)) == list(range(there + 1))
 
 
-def test_a_broker_is_asked_over_one_connection_and_again_when_it_is_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_whether_a_broker_answers_is_asked_over_one_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[object] = []
-    client = Brokers.client
+    client, settings = Brokers.client, kafka()
 
     def counted(brokers: Brokers, *given: Any, **more: Any) -> Any:
-        made.append(given)
-        return client(brokers, *given, **more)
+        made.append(client(brokers, *given, **more))
+        return made[-1]
 
     monkeypatch.setattr(Brokers, "client", counted)
-    with broker(tmp_path / "s", monkeypatch) as settings:
-        connection = Brokers(settings, 3.0)
-        connection.ask()
-        connection.ask()
-        assert len(made) == 1
-        services.stop_services(tmp_path / "s", quiet)
-        with pytest.raises(GhcmError, match="cannot be reached"):
-            connection.ask()
-        services.start_services(tmp_path / "s", quiet)
-        connection.ask()
-        connection.close()
+    asking = Brokers(settings, 30.0)
+    asking.ask()
+    asking.ask()
+    assert len(made) == 1
+    monkeypatch.setattr(made[0], "describe_cluster", lost)
+    with pytest.raises(GhcmError, match="cannot be reached"):
+        asking.ask()
+    asking.ask()
+    assert len(made) == 2
+    asking.close()
+
+
+def lost() -> None:
+    raise KafkaConnectionError("it is gone")

@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,8 @@ from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka
 from tests.kafka_server import as_user, kafka, new_topic, records, services_folder
 from tests.redis_server import await_redis
 from tests.system.private_redis import PrivateRedis
-from tests.system.running import PATIENCE, Running, clean_environment, ghcm, running
+from tests.system.running import PATIENCE, Running, clean_environment, ghcm, running, until
+from tests.system.storm.calls import FINAL
 
 pytestmark = [
     pytest.mark.system,
@@ -155,7 +157,19 @@ def daemon(open_folder: Path) -> Iterator[Running]:
     directory, url = open_folder / "server", f"redis://:{PASSWORD}@127.0.0.1:{port}/0"
     line = ending_with_parent(embedded_command(directory, port, PASSWORD))
     server = subprocess.Popen(line, stdout=subprocess.DEVNULL)
-    await_redis(url, directory / "redis.log")
+    try:
+        await_redis(url, directory / "redis.log")
+        yield from served(open_folder, url)
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def is_over(daemon: Running, call: str) -> bool:
+    return bool(daemon.get(f"{call}?wait=20").json["state"] in FINAL)
+
+
+def served(open_folder: Path, url: str) -> Iterator[Running]:
     (open_folder / "in.txt").write_text("a\nb\n" * 10)
     (open_folder / "in.json").write_text('{"n": 1}\njunk\n')
     (open_folder / "redis.url").write_text(f"{url}\n")
@@ -167,13 +181,13 @@ def daemon(open_folder: Path) -> Iterator[Running]:
         os.umask(before)
         daemon.submit(build(open_folder / "guarded.istream"))
         for unit, given in (("on_spark", {}), ("count", {"of": "a"})):
-            answer = daemon.post(f"/programs/guarded/units/{unit}/calls?wait=60", given)
-            assert answer.json["state"] == "done", answer.text + daemon.log("spark")
-        drawn = daemon.get(f"{answer.json['links']['self']}/chart?kind=bar&x=key&y=value")
+            call = daemon.post(f"/programs/guarded/units/{unit}/calls", given).json["links"]["self"]
+            over = partial(is_over, daemon, call)
+            until(over, f"{unit} to be done" + daemon.log("spark"), 3 * PATIENCE)
+            assert daemon.get(call).json["state"] == "done", daemon.get(call).text + daemon.log("spark")
+        drawn = daemon.get(f"{call}/chart?kind=bar&x=key&y=value")
         assert drawn.status == 200, drawn.text
         yield daemon
-    server.terminate()
-    server.wait()
 
 
 def test_nobody_reads_the_state_and_connects_to_no_socket_in_it(daemon: Running, open_folder: Path) -> None:
