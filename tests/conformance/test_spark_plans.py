@@ -51,7 +51,8 @@ UNITS = {
     ".map(j => { item: j.left.item, town: if j.right is null then null else j.right.town })",
     "known": "sales.read()"
     ".join(shops.read().filter(t => t.size is not null), on = (s, t) => s.shop == t.shop, kind = semi)",
-    "different": "union(sales.read().map(s => s.shop), shops.read().map(t => t.shop)).distinct()",
+    "different": 'union(files("sales/*.parquet", format = parquet).as(Sale).map(s => s.shop), '
+    "shops.read().map(t => t.shop)).distinct()",
 }
 """Ten units over two tables, a large and a small one."""
 
@@ -139,6 +140,7 @@ def plans(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Mapp
 def test_nothing_is_collected_sent_to_one_place_or_left_out_of_the_loops_of_stages(plans: Mapping[str, str]) -> None:
     wrong = {name: found for name, plan in plans.items() if (found := problems(plan))}
     assert wrong == {}
+    assert re.search(r"\*\(\d+\) Union", plans["different"]), plans["different"]
 
 
 @pytest.mark.slow

@@ -17,8 +17,6 @@ from pyspark.sql.types import DataType
 
 _CATALYST = "org.apache.spark.sql.catalyst.expressions"
 _SOUND = "`@error` IS NULL"
-_FIRST = f"(monotonically_increasing_id() & {2**33 - 1}L) = 0L"
-"""Whether it is the first row of a task for which that is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +74,11 @@ class Tally:
         return DataFrame(rows, self.spark)
 
     def _made(self) -> Any:
-        """True; the first time that a task asks, it tells that it has made a row."""
-        return self._one_of(_FIRST, self._catalyst("Not")(self._counted("0L")), self._parsed("true"))
+        """True; the first time that a task asks, it tells that it has made a row. Whether it is the first only the
+        accumulator is asked: Spark ends a stage at a union of rows that have a number in their task.
+        """
+        first = self._asked(self._catalyst("Literal").fromObject(self.rows), "isZero", '"boolean"')
+        return self._one_of(first, self._catalyst("Not")(self._counted("0L")), self._parsed("true"))
 
     def _counted(self, number: str) -> Any:
         return self._added(self.rows, self._parsed(number))
