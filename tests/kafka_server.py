@@ -76,7 +76,9 @@ def new_topic(*partitions: Sequence[Message | bytes | None], name: str = "") -> 
 
 def send(topic: str, *partitions: Sequence[Message | bytes | None], settings: Kafka | None = None) -> None:
     """Add messages, or values of some, to a topic by partition."""
-    producer = Producer(client(settings, linger_ms=5, enable_idempotence=True))  # in order, whatever is sent again
+    room = max(100_000, sum(map(len, partitions)))  # for all, however long the broker takes
+    options = client(settings, linger_ms=5, enable_idempotence=True, queue_buffering_max_messages=room)
+    producer = Producer(options)  # in order, whatever is sent again
     failed: list[str] = []
 
     def done(error: object, _: object) -> None:
