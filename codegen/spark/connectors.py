@@ -83,6 +83,7 @@ def _files(scope: Scope, task: Task, files: Files) -> str:
     """The call that reads files of a format."""
     step, format_ = scope.step(task.collection.element), files.format
     options = f", separator={quote(format_.separator)}" if format_.separator != "," else ""
+    options += ", keeps_empty=True" if format_.keeps_empty else ""
     options += f", compression={quote(files.compression)}" if files.compression != "ending" else ""
     name = f"{format_.name}_files" if format_.name in ("parquet", "arrow") else format_.name
     return f"return read_{name}(job, {step}, {quote(files.path)}{options})"

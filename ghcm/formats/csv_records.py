@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Self
 
-from ghcm.formats.fields import from_text_field
+from ghcm.formats.fields import QUOTED, from_text_field
 from ghcm.formats.records import Cells, Row
 from ghcm.types import Struct
 
@@ -92,10 +92,11 @@ def _fits(lines: list[bytes], separator: str) -> bool:
 
 class CsvRecords:
     """The records of one file after the other; the first that can be read is the header. `own` as in
-    `from_text_field`.
+    `from_text_field`. `kept_by`: the separator, where quotes around nothing are an empty text in what may be null.
     """
 
-    def __init__(self, schema: Struct, *, own: bool = False) -> None:
+    def __init__(self, schema: Struct, *, own: bool = False, kept_by: str = "") -> None:
+        self._kept_by = kept_by
         self._read = partial(from_text_field, own=own)
         names = tuple(replace(field, path=None) for field in schema.fields)
         self._schema = replace(schema, fields=names) if own else schema
@@ -122,7 +123,25 @@ class CsvRecords:
         if self.cells is None:
             self.begin(cells, file)
             return None
+        if self._kept_by and b'""' in raw:
+            cells = _with_quoted(cells, raw.decode(), self._kept_by)
         return self.cells.row(cells, "the header")
+
+
+def _with_quoted(cells: list[str], text: str, separator: str) -> list[str]:
+    """The cells of a record, `QUOTED` where quotes stand around nothing.
+
+    >>> [each is QUOTED for each in _with_quoted(["", "", "a"], '"",,a', ",")]
+    [True, False, False]
+    """
+    cell = re.compile(rf'("(?:[^"]|"")*"?)?[^{re.escape(separator)}\r\n]*')
+    found, at = list[str](), 0
+    for each in cells:
+        match = cell.match(text, at)
+        assert match is not None, "it may be of no length"
+        found.append(QUOTED if match[0] == '""' else each)
+        at = match.end() + 1
+    return found
 
 
 def line_writer(separator: str) -> Callable[[Iterable[str | None]], str]:

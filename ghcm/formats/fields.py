@@ -95,16 +95,27 @@ def from_json_field(type_: Type, *, own: bool = False) -> Reader:
             assert_never(type_)
 
 
+class _Quoted(str):
+    """A cell of CSV with quotes around nothing, where these mean something."""
+
+    __slots__ = ()
+
+
+QUOTED = _Quoted()
+
+
 def from_text_field(type_: Type, *, own: bool = False) -> Callable[[str], object]:
     """The function that reads the text of a CSV field of this type; an empty field is null, or "" for a string. `own`
     as in `from_json_field`; bytes are as they are in JSON then, but without quotes.
     """
     match type_:
+        case types.Nullable(of=types.String()):
+            return lambda text: text or ("" if text is QUOTED else None)
         case types.Nullable(of=of):
             inner = from_text_field(of, own=own)
             return lambda text: inner(text) if text else None
         case types.String():
-            return lambda text: text
+            return lambda text: text or ""
         case types.Enumeration():
             return _member(type_)
         case types.Int():

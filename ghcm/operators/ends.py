@@ -24,6 +24,7 @@ SOURCES = (
             Argument("path", "string"),
             _FILE_FORMAT,
             option("separator", "string"),
+            option("keep_empty", "bool"),
             _ENVELOPE,
             _COMPRESSION,
             _CLOCK,
@@ -35,6 +36,8 @@ SOURCES = (
             "records of files by path, directory or glob, in the order of their names; text is UTF-8, a "
             "byte order mark before it is passed over; CSV and TSV are as in RFC 4180, quotes included, with a "
             "header line; a record spans 1,000 lines at most, and a quote that nobody closes costs its line alone; "
+            "an empty cell of a text that may be null is null, or with keep_empty = true an empty text where it is "
+            'quoted, "", and null where nothing stands; '
             "event time restarts in each file (a partition each) or continues (one "
             "partition); with follow also of files that appear later, each read once when it is whole; "
             "with tail, which includes follow, of files that grow, such as logs: each line is read when "
@@ -56,6 +59,14 @@ SOURCES = (
         "dead letter (bad_record): /prices,many",
         declares="record Visit { page: string, seconds: int? }",
         files={"visits.csv": ("page,seconds\n/,3\n/docs,\n/prices,many\n")},
+    )
+    .example(
+        'files("notes.csv", format = csv, keep_empty = true).as(Note)',
+        '{"note": "", "by": null}',
+        '{"note": null, "by": ""}',
+        '{"note": "\\"", "by": "ann, bob"}',
+        declares="record Note { note: string?, by: string? }",
+        files={"notes.csv": 'note,by\n"",\n,""\n"""","ann, bob"\n'},
     )
     .example(
         'files("rows.jsonl", format = debezium).as(Row).latest(key = r => r.id, deleted = r => r.op == "d", '

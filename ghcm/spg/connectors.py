@@ -30,11 +30,12 @@ class Format:
     file or stream); of messages also raw (the one field that holds the value)
     and avro.
 
-    `separator` is csv's.
+    `separator` is csv's, and so is `keeps_empty`: of what may be null, `""` is an empty text, and nothing alone null.
     """
 
     name: str
     separator: str = ","
+    keeps_empty: bool = False
 
 
 Address: TypeAlias = tuple[str, str]

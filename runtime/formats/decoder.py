@@ -79,10 +79,10 @@ class CsvLines:
 
     threads = 2
 
-    def __init__(self, schema: Struct, separator: str) -> None:
+    def __init__(self, schema: Struct, format_: Format) -> None:
         self._schema = schema
-        self._separator = separator
-        self._records = CsvRecords(schema)
+        self._separator = format_.separator
+        self._records = CsvRecords(schema, kept_by=format_.separator if format_.keeps_empty else "")
         self._columns: CellColumns | None = None
 
     def alone(self, chunk: Chunk) -> bool:
@@ -249,7 +249,7 @@ def open_decoder(format_: Format, schema: Struct) -> Decoder:
         case "json":
             return JsonLines(schema)
         case "csv":
-            return CsvLines(schema, format_.separator)
+            return CsvLines(schema, format_)
         case "zeek":
             return ZeekLines(schema)
         case _:

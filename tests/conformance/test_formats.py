@@ -140,6 +140,15 @@ def test_a_byte_order_mark_is_no_part_of_the_text(spark: SparkSession, tmp_path:
     assert [row[0] for row in rows] == ["\ufeffa", "\ufeffb"]
 
 
+def test_quotes_around_nothing_are_an_empty_text_where_that_is_asked_for(spark: SparkSession, tmp_path: Path) -> None:
+    lines = ["x,1,y", ",,", '"","",""', '"""","1","a,b"', '"a ""b""",,', '"\n",2,""', '""x,3,y']
+    (tmp_path / "f").write_text("\n".join(["a,n,s", *lines * 9]))
+    element = Struct((Field("a", Nullable(String())), Field("n", Nullable(Int())), Field("s", String())))
+    rows, dead = compare(spark, Files("f", Format("csv", keeps_empty=True)), element, tmp_path)
+    assert rows.count(("", None, "")) == rows.count((None, None, "")) == 9
+    assert (len(rows), dead) == (63, [])
+
+
 @settings(
     max_examples=times(3),
     deadline=None,

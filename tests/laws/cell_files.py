@@ -25,7 +25,7 @@ from ghcm.types import (
 
 __all__ = ["FORMATS", "cell_files", "head"]
 
-FORMATS = (Format("csv"), Format("csv", "\t"), Format("csv", ";"), Format("zeek"))
+FORMATS = (Format("csv"), Format("csv", "\t"), Format("csv", ";"), Format("csv", keeps_empty=True), Format("zeek"))
 TYPES: tuple[Type, ...] = (
     Int(), Int32(), Float(), String(), Bool(), Timestamp(), Duration(), Date(), List(String()),
     List(Nullable(Int())), Bytes(),
@@ -39,7 +39,8 @@ TEXTS = (
     "2026-01-02T03:04:05.123456+0000", "2026-01-02T03:04:05.1234567+0130", "2026-01-02T03:04:05Z",
     "2026-01-02 03:04:05", "2026-01-02T25:04:05Z", "2026-01-02T03:04:60Z", "a", "ü😀",
     "a\\x09b", "\\\\x41", "\\xff", "\\xc3\\xbc",
-    "a,b", "a,-,b", "-,1",  "x,(empty)", '"q"', '"a ""b"" c"', 'a"b', "#x", "1,2", "\\", "[1,null]", '["a"]', "YQ==",
+    "a,b", "a,-,b", "-,1",  "x,(empty)", '""', '"q"', '"a ""b"" c"', 'a"b', "#x", "1,2", "\\", "[1,null]", '["a"]',
+    "YQ==",
     "١", "x" * 40,
 )  # fmt: skip
 ODD_LINES = (b"", b"\xff\xfe", b'"', b"x", b"\r", b"a\rb", b"#close\t2026")

@@ -49,6 +49,7 @@ ELSEWHERE = {
     "table rewrites fail": "which is of a table that is followed",
     "table rewrites ignore": "which is of a table that is followed",
     "files format eve": "which is json in the graph",
+    "files keep_empty": "tests/conformance/test_formats.py has it",
     "cross as": "which is a map in the graph",
     "join as": "which is a map in the graph",
     "aggregate by": "which is pairs in the graph: tests/conformance/test_tpch.py has it",

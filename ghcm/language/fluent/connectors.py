@@ -17,9 +17,10 @@ def files(path: str, **options: Any) -> Pipeline:
     """Records of files by path, directory or glob, as a source; a directory of files, as a sink.
 
     Options: `format` ("json", "csv", "tsv", "zeek", "eve", "text", "parquet", "arrow"), `separator` (of csv),
-    `compression` ("gzip", "zstd", "none"; as the names end where it is not said), `clock` ("restarts", "continues":
-    whether event time begins anew in each file), `follow` (whether files that appear later are read too), `tail`
-    (whether what is appended to files is read too); of a sink `mode` ("append", "replace") and `record`.
+    `keep_empty` (whether `""` in csv is an empty text where nothing is null), `compression` ("gzip", "zstd", "none"; as
+    the names end where it is not said), `clock` ("restarts", "continues": whether event time begins anew in each file),
+    `follow` (whether files that appear later are read too), `tail` (whether what is appended to files is read too); of
+    a sink `mode` ("append", "replace") and `record`.
     """
     return start("files", (path,), options)
 

@@ -1,6 +1,7 @@
 """What sources of several kinds are given: formats, constant times, and whether they may be without end."""
 
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from ghcm.codes import Code
@@ -24,8 +25,12 @@ def format_given(step: Step, default: str) -> Format:
     """The format as said; `tsv` is csv with a tab, `eve` (Suricata's eve.json) is JSON lines."""
     name = step.given.choice("format", default)
     name = "json" if name == ENVELOPES else name
-    separator = step.given.string("separator")
+    separator, keeps_empty = step.given.string("separator"), step.given.flag("keep_empty")
     plain = Format("csv", "\t") if name == "tsv" else Format("json" if name == "eve" else name)
+    plain = replace(plain, keeps_empty=keeps_empty)
+    if keeps_empty and plain.name != "csv":
+        message = f'"keep_empty" is for csv and tsv, and the format here is {name}'
+        step.report(Code.ARGUMENT_UNKNOWN, message, step.given.span("keep_empty"))
     if separator is None:
         return plain
     if name != "csv":
@@ -35,7 +40,7 @@ def format_given(step: Step, default: str) -> Format:
         wanted = "one ASCII character that is neither a quote nor a line end"
         step.given.wrong("separator", wanted)
     else:
-        return Format(name, separator)
+        return replace(plain, separator=separator)
     return plain
 
 

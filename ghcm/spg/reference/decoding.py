@@ -128,9 +128,11 @@ _WHOLE = re.compile(r"[+-]?[0-9]+")
 _REAL = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?|nan|inf|-inf")
 
 
-def csv_records(data: bytes, file: str, separator: str, element: types.Struct) -> Iterator[tuple[object, ...] | Bad]:
+def csv_records(
+    data: bytes, file: str, separator: str, element: types.Struct, *, keeps_empty: bool = False
+) -> Iterator[tuple[object, ...] | Bad]:
     """RFC 4180: the first record names the columns; a record may hold line ends in quotes, 1,000 lines at most. Where
-    quotes do not fit the line is no record.
+    quotes do not fit the line is no record. `keeps_empty`: of what may be null, `""` is an empty text.
     """
     raw = re.findall(rb"[^\n]*\n|[^\n]+\Z", data)
     csv.field_size_limit(2**31 - 1)
@@ -154,7 +156,8 @@ def csv_records(data: bytes, file: str, separator: str, element: types.Struct) -
             header = fields
             json_records.check_columns(file, header, element)
         else:
-            yield attempt(text, position, partial(_from_cells, header, fields, element))
+            cells = quoted_apart(fields, text, separator) if keeps_empty else fields
+            yield attempt(text, position, partial(_from_cells, header, cells, element))
 
 
 def _cells_of(raw: list[bytes], start: int, separator: str) -> tuple[list[str], int]:
@@ -171,6 +174,35 @@ def _cells_of(raw: list[bytes], start: int, separator: str) -> tuple[list[str], 
     except csv.Error:
         return [], start
     return (cells, start + reader.line_num) if probe.line_num == reader.line_num else ([], start)
+
+
+class Quoted(str):
+    """A cell of quotes around nothing."""
+
+    __slots__ = ()
+
+
+def quoted_apart(cells: list[str], text: str, separator: str) -> list[str]:
+    """The cells of a record, those of quotes around nothing as `Quoted`: each is looked for character by character."""
+    written, state = [""], "begun"
+    for char in text:
+        if char == separator and state != "quoted":
+            written.append("")
+            state = "begun"
+            continue
+        written[-1] += char
+        match state, char:
+            case ("begun" | "closed", '"'):
+                state = "quoted"
+            case "quoted", '"':
+                state = "closed"
+            case ("begun" | "closed", _):
+                state = "open"
+            case _:  # the cell goes on
+                pass
+    return [Quoted() if each == '""' else cell for each, cell in zip(written, cells, strict=False)] + cells[
+        len(written) :
+    ]
 
 
 def _from_cells(header: list[str], cells: list[str], element: types.Struct) -> tuple[object, ...]:
@@ -216,9 +248,11 @@ def _from_log(log: Log, line: str, element: types.Struct) -> tuple[object, ...]:
 def _from_text(text: str, type_: types.Type) -> object:
     match type_:
         case types.Nullable(of=of):
+            if isinstance(text, Quoted) and isinstance(of, types.String):
+                return ""
             return _from_text(text, of) if text else None
         case types.String():
-            return text
+            return str(text)
         case types.Enumeration():
             return json_records.from_data(text, type_)
         case types.Null():
@@ -256,7 +290,7 @@ def decoded(data: bytes, file: str, format_: Format, element: Struct) -> Iterato
                 elif text.strip(" \t\r\n"):
                     yield attempt(text, f"{file}:{number}", partial(_from_line, text, element))
         case "csv":
-            yield from csv_records(data, file, format_.separator, element)
+            yield from csv_records(data, file, format_.separator, element, keeps_empty=format_.keeps_empty)
         case "zeek":
             yield from zeek_records(data, file, element)
         case "parquet" | "arrow":

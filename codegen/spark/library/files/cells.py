@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -69,12 +70,19 @@ def opened_head(job: Job, name: str, compression: str) -> Generator[BinaryIO]:
 
 
 def csv_heads(
-    job: Job, names: Sequence[str], struct: Struct, separator: str, compression: str = "ending", *, own: bool = False
+    job: Job,
+    names: Sequence[str],
+    struct: Struct,
+    separator: str,
+    compression: str = "ending",
+    *,
+    own: bool = False,
+    keeps_empty: bool = False,
 ) -> CellFiles:
     """The headers of CSV files. GhcmError where one lacks a column."""
-    found = CellFiles()
+    found, make = CellFiles(), partial(CsvRecords, struct, own=own, kept_by=separator if keeps_empty else "")
     for name in names:
-        records, lines = CsvRecords(struct, own=own), 0
+        records, lines = make(), 0
         with opened_head(job, name, compression) as opened:
             for cells, raw, count in csv_records(opened, separator):
                 lines += count
@@ -86,16 +94,17 @@ def csv_heads(
                     found.others.append(name)
                 break
         if records.cells is not None and records.header is not None:
-            layout = Layout(separator, len(records.header), tuple(records.cells.indices), own=own)
-            found.heads[name] = Head(lines, layout, _csv_text(struct, records.header, separator, own=own))
+            indices = tuple(records.cells.indices)
+            layout = Layout(separator, len(records.header), indices, own=own, keeps_empty=keeps_empty)
+            found.heads[name] = Head(lines, layout, _csv_text(make, records.header, separator))
         elif name not in found.others and lines:
             found.others.append(name)
     return found
 
 
-def _csv_text(struct: Struct, header: list[str], separator: str, *, own: bool) -> Opening:
+def _csv_text(make: Callable[[], CsvRecords], header: list[str], separator: str) -> Opening:
     def open_reader() -> Callable[[bytes], Decoded]:
-        records = CsvRecords(struct, own=own)
+        records = make()
         records.begin(header)
 
         def found_in(record: bytes) -> Decoded:

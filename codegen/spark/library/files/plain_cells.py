@@ -33,7 +33,8 @@ _FLOAT = rf"{_INT}(?:\.[0-9]++)?+(?:[eE][+-]?+[0-9]{{1,2}}+)?+"
 @dataclass(frozen=True, slots=True)
 class Layout:
     """How the cells of lines are written: the separator, where the fields of the record stand among so many columns
-    (None: nowhere), and what cells say. `own`: a sink has written them.
+    (None: nowhere), and what cells say. `own`: a sink has written them. `keeps_empty`: quotes around nothing are an
+    empty text, of which Spark's parser does not tell, so that a line with two quotes is not plain.
     """
 
     separator: str
@@ -42,6 +43,7 @@ class Layout:
     dialect: Dialect = Dialect()
     quotes: bool = True
     own: bool = False
+    keeps_empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,8 @@ def _parse(types: Sequence[T.DataType], layout: Layout) -> str:
 
 
 def _line(cells: Sequence[str], layout: Layout) -> str:
-    return rf"\A{escaped_separator(layout.separator).join(f'(?:{cell})' for cell in cells)}\r?\z"
+    begin = r'\A(?![^"]*+(?:"[^"]++)*+"")' if layout.keeps_empty else r"\A"
+    return rf"{begin}{escaped_separator(layout.separator).join(f'(?:{cell})' for cell in cells)}\r?\z"
 
 
 def escaped_separator(char: str) -> str:

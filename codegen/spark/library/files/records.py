@@ -112,11 +112,15 @@ def with_records(lines: DataFrame, element: DataType, opening: Opening) -> DataF
     return lines.mapInArrow(decode, schema)
 
 
-def read_csv(job: Job, step: Step, pattern: str, *, separator: str = ",", compression: str = "ending") -> DataFrame:
-    """The records of CSV files, whose first lines name the columns; what does not fit is a dead letter."""
+def read_csv(
+    job: Job, step: Step, pattern: str, *, separator: str = ",", keeps_empty: bool = False, compression: str = "ending"
+) -> DataFrame:
+    """The records of CSV files, whose first lines name the columns; what does not fit is a dead letter. `keeps_empty`:
+    of what may be null, `""` is an empty text.
+    """
     names, struct = find_files(job, step, pattern, compression), record_type(step.input)
-    read = csv_file(struct, separator, compression)
-    heads = csv_heads(job, names, struct, separator, compression)
+    read = csv_file(struct, separator, compression, keeps_empty=keeps_empty)
+    heads = csv_heads(job, names, struct, separator, compression, keeps_empty=keeps_empty)
     return read_cells(job, step, heads, compression, lambda left: read_files(job, step, left, read))
 
 
@@ -188,11 +192,11 @@ def refusing(file: str, records: Iterator[T]) -> Iterator[T]:
         raise refusal(error, file=file) from None
 
 
-def csv_file(struct: Struct, separator: str, compression: str, *, own: bool = False) -> Read:
+def csv_file(struct: Struct, separator: str, compression: str, *, own: bool = False, keeps_empty: bool = False) -> Read:
     """The function that reads CSV files (`own`: of a sink); a record may hold line ends, so no column of lines can."""
 
     def read(file: str, path: str) -> Iterator[Found]:
-        records, number = CsvRecords(struct, own=own), 1
+        records, number = CsvRecords(struct, own=own, kept_by=separator if keeps_empty else ""), 1
         with open_lines(place(Path(), path), compression) as lines:
             for cells, raw, count in csv_records(lines, separator):
                 try:

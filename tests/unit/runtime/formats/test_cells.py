@@ -13,7 +13,7 @@ from ghcm.runtime.data.columns import Row
 from ghcm.runtime.formats.chunks import Chunk
 from ghcm.runtime.formats.decoder import open_decoder
 from ghcm.spg.connectors import Format
-from ghcm.types import Field, List, Nullable, String, Struct, Timestamp
+from ghcm.types import Field, Int, List, Nullable, String, Struct, Timestamp
 from tests.campaigns import times
 from tests.laws.cell_files import FORMATS, cell_files, head
 from tests.unit.runtime.formats.decoding import by_reference, decode
@@ -80,3 +80,16 @@ def test_a_header_that_lacks_a_column_is_no_file_of_records(format_: Format, dat
         decode(format_, LOG, [data])
     with pytest.raises(GhcmError, match="cannot read"):
         by_reference(format_, LOG, data)
+
+
+def test_quotes_around_nothing_are_an_empty_text_where_that_is_asked_for() -> None:
+    schema = Struct((Field("a", Nullable(String())), Field("n", Nullable(Int())), Field("s", String())))
+    lines = ["x,1,y", ",,", '"","",""', '"""","1","a,b"', '"a ""b""",,', '"\n",2,""', '""x,3,y']
+    data = "\n".join(["a,n,s", *lines * 30]).encode()
+    for keeps_empty in (False, True):
+        format_ = Format("csv", keeps_empty=keeps_empty)
+        rows, dead = decode(format_, schema, [data])
+        assert (rows, dead) == by_reference(format_, schema, data)
+        empty = "" if keeps_empty else None
+        assert rows[:4] == [("x", 1, "y"), (None, None, ""), (empty, None, ""), ('"', 1, "a,b")]
+        assert len(rows) == 7 * 30
