@@ -174,6 +174,6 @@ def _around() -> set[type]:
     frame = inspect.currentframe()
     while frame is not None:
         if frame.f_code is evaluate.__code__:
-            found.add(type(frame.f_locals.get("expr")))
+            found.add(type(cast("object", frame.f_locals.get("expr"))))
         frame = frame.f_back
     return found
