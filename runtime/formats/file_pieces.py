@@ -28,7 +28,7 @@ from ghcm.types import Struct
 
 FIRST_PIECE = 1 << 20
 """Bytes of the first piece: few, so that records soon come."""
-_GROWS = 16
+_GROWS = 8
 """Then each is twice the one before, up to so many times the first: what is done per batch costs less of each record
 where batches are large.
 """
