@@ -1,4 +1,4 @@
-"""A state that is backed up while it is in use, brought back elsewhere, and gone on with."""
+"""A state that is backed up while it is in use, brought back elsewhere, moved, and gone on with."""
 
 import shutil
 from pathlib import Path
@@ -26,7 +26,7 @@ UNIT = "/programs/kept/units/count_of/calls"
 
 
 @pytest.mark.timeout(300)
-def test_a_backup_of_a_running_daemon_is_brought_back_elsewhere(tmp_path: Path) -> None:
+def test_a_backup_of_a_running_daemon_is_brought_back_elsewhere_and_moved(tmp_path: Path) -> None:
     (tmp_path / "kept.istream").write_text(PROGRAM)
     with running(tmp_path) as daemon:
         job = daemon.submit("kept.istream")
@@ -53,6 +53,16 @@ def test_a_backup_of_a_running_daemon_is_brought_back_elsewhere(tmp_path: Path) 
         assert {row["key"]: row["value"] for row in rows} == dict.fromkeys(range(10), ROWS // 10)
     finally:
         elsewhere.stop()
+
+    (tmp_path / "moved").rename(tmp_path / "again")
+    there = Running(tmp_path, home=tmp_path / "again")
+    there.start()
+    try:
+        assert there.get(before["links"]["self"]).json["ended"] == before["ended"]
+        answer = there.post(f"{UNIT}?wait=30", {"digit": 3}).json
+        assert answer["data"] == [{"key": 3, "value": ROWS // 10}], answer
+    finally:
+        there.stop()
 
 
 def test_what_is_no_backup_is_refused(tmp_path: Path) -> None:

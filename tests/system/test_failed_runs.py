@@ -125,8 +125,10 @@ def test_a_run_that_failed_goes_on_where_it_was(tmp_path: Path) -> None:
 
     with start(tmp_path, "--resume", "follows.istream") as process:
         shows(process, "out: +1 rows")
+        run = psutil.Process(process.pid).children(recursive=True)
         process.kill()  # what is killed goes on, too
         process.communicate()
+    psutil.wait_procs(run)  # which read on until they have noticed
     (tmp_path / "in" / "3.json").write_text('{"number": 3}\n')
     with start(tmp_path, "--resume", "follows.istream") as process:
         shows(process, "out: +1 rows")

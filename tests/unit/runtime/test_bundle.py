@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from pyspark import cloudpickle
 
+from ghcm.codegen.backend import zipped
 from ghcm.codegen.bundle import write
 from ghcm.errors import GhcmError
 from ghcm.runtime.bundle import Bundle, job_library
@@ -59,9 +60,9 @@ def test_jobs_with_libraries_of_different_versions_live_side_by_side(tmp_path: P
     for number in (1, 2, 1):
         folder = tmp_path / f"{len(modules)}"
         folder.mkdir()
-        with zipfile.ZipFile(folder / "ghcm_spark.zip", "w") as archive:
-            archive.writestr("ghcm_spark/__init__.py", "")
-            archive.writestr("ghcm_spark/sums.py", f"def total() -> int:\n    return {number}\n")
+        text = f"def total() -> int:\n    return {number}\n"
+        library = zipped({"ghcm_spark/__init__.py": b"", "ghcm_spark/sums.py": text.encode()})
+        (folder / "ghcm_spark.zip").write_bytes(library)
         with job_library(folder):
             modules.append(importlib.import_module("ghcm_spark.sums"))
         assert not [name for name in sys.modules if name.startswith("ghcm_spark")]
