@@ -19,7 +19,6 @@ from ghcm.spg.connectors import Memory
 from ghcm.spg.graph import Forward, Input, Program, Task, Unit
 from ghcm.spg.ops import Source, Union
 from ghcm.spg.reference import run
-from ghcm.spg.sequences import Chunks
 from ghcm.spg.text import print_program
 from ghcm.spg.verify import verify
 from ghcm.types import Struct
@@ -42,7 +41,7 @@ LOOSE = settings(
 
 def from_several(unit: Unit) -> Unit:
     """The unit with its rows in three sources in place of one, unless the order counts in which they come."""
-    if any(isinstance(node, Chunks) or (isinstance(node, Aggregate) and node.arrival) for node in nodes(unit.tasks)):
+    if any(isinstance(node, Aggregate) and node.arrival for node in nodes(unit.tasks)):
         return unit
     tasks: list[Task] = []
     for task in unit.tasks:

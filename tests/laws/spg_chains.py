@@ -29,17 +29,13 @@ from ghcm.types import (
 from tests.laws.spg_expressions import functions
 from tests.laws.spg_flows import Chain, Flow, Step, in_window, part_of, record_like, source, type_like, with_value
 from tests.laws.spg_groups import (
-    absent,
     aggregate_all,
     aggregate_by_key,
-    chunks,
     count,
     distinct,
     group_by_key,
     preceding,
-    present,
     reduce_by_key,
-    scan,
     sort,
     top,
 )
@@ -182,7 +178,7 @@ def applicable(flow: Flow) -> list[str]:
         words += ["event_time"] * 4
     if flow.collection.timed and not flow.collection.windowed:
         words += ["window"] * 6 + ["join"] * 4
-        words += ["preceding", "absent", "present", "scan"] * 2 if flow.collection.shape is Shape.PAIRS else []
+        words += ["preceding"] * 3 if flow.collection.shape is Shape.PAIRS else []
     if flow.collection.windowed:
         words += ["reduce_by_key", "aggregate_by_key", "aggregate", "count", "distinct", "join"] * 2
         words += ["join"] * 6 if flow.collection.shape is Shape.PAIRS else []
@@ -205,10 +201,6 @@ STEPS: dict[str, Step] = {
     "aggregate": aggregate_all,
     "group_by_key": group_by_key,
     "preceding": preceding,
-    "absent": absent,
-    "present": present,
-    "scan": scan,
-    "chunks": chunks,
     "count": count,
     "distinct": distinct,
     "sort": sort,

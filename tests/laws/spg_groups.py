@@ -8,7 +8,7 @@ from typing import assert_never
 from hypothesis import strategies as st
 
 from ghcm.aggregates import AGGREGATES, PAIR, Nothing, mean_of_decimals, result_of
-from ghcm.expr import Call, Expr, Get, If, Lambda, Literal, MakeStruct, Var
+from ghcm.expr import Call, Expr, If, Lambda, Literal, Var
 from ghcm.functions import comparable
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
 from ghcm.spg.graph import Forward, Global, Hash
@@ -27,7 +27,7 @@ from ghcm.spg.ops import (
     Source,
     Top,
 )
-from ghcm.spg.sequences import Absent, Chunks, Preceding, Present, Scan
+from ghcm.spg.sequences import Preceding
 from ghcm.types import (
     INT_MAX,
     WINDOW,
@@ -48,30 +48,24 @@ from ghcm.types import (
     Timestamp,
     Type,
     as_nullable,
-    before_silence,
     beside_others,
     is_nullable,
     nullable_like,
     strip,
-    tuple_of,
 )
 from tests.laws.spg_expressions import functions
 from tests.laws.spg_flows import Chain, Flow, part_of, type_like, with_value
 
 __all__ = [
-    "absent",
     "aggregate_all",
     "aggregate_by_key",
     "changes",
-    "chunks",
     "count",
     "distinct",
     "group_by_key",
     "grouped",
     "preceding",
-    "present",
     "reduce_by_key",
-    "scan",
     "sort",
     "top",
 ]
@@ -250,58 +244,15 @@ def group_by_key(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
     return grouped(chain, flow, "group_by_key", GroupByKey(), List(part_of(flow, "value")))
 
 
-_SILENCES = (1, 2_000_000, 86_400_000_000)
-
-
-def _in_time_order(chain: Chain, flow: Flow, word: str, op: Op, value: Type) -> Flow | None:
-    takes = flow.collection
-    if not takes.timed or takes.windowed or flow.inexact or not comparable(part_of(flow, "value")):
-        return None
-    gives = replace(takes, element=with_value(flow, value))
-    return chain.add(word, op, gives, (flow, Hash(("key",))))
-
-
 def preceding(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
-    if flow.collection.shape is not Shape.PAIRS:
-        return None
-    value, ttl = beside_others(part_of(flow, "value")), draw(st.sampled_from([None, *_SILENCES]))
-    return _in_time_order(chain, flow, "preceding", Preceding(draw(st.integers(1, 3)), ttl), value)
-
-
-def absent(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
-    if flow.collection.shape is not Shape.PAIRS:
-        return None
-    after = draw(st.sampled_from([*_SILENCES, INT_MAX]))
-    return _in_time_order(chain, flow, "absent", Absent(after), before_silence(part_of(flow, "value")))
-
-
-def present(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
-    if flow.collection.shape is not Shape.PAIRS:
-        return None
-    return _in_time_order(chain, flow, "present", Present(draw(st.sampled_from(_SILENCES))), part_of(flow, "value"))
-
-
-def scan(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
-    """How far it is, and the last value; or sums that fail at the second value."""
-    if flow.collection.shape is not Shape.PAIRS:
+    takes = flow.collection
+    if takes.shape is not Shape.PAIRS or not takes.timed or takes.windowed or flow.inexact:
         return None
     value = part_of(flow, "value")
-    gives = tuple_of(Int(), as_nullable(value))
-    so_far, each = Var("s", gives), Var("v", value)
-    step = Literal(draw(st.sampled_from([1, INT_MAX])), Int())
-    sum_ = Call("add", (Get(so_far, "_1", Int()), step), Int())
-    function = Lambda((so_far, each), MakeStruct((sum_, each), gives))
-    start = MakeStruct((Literal(draw(st.sampled_from([0, 1])), Int()), Literal(None, gives.fields[1].type)), gives)
-    ttl = draw(st.sampled_from([None, *_SILENCES]))
-    return _in_time_order(chain, flow, "scan", Scan(start, function, ttl), gives)
-
-
-def chunks(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
-    takes = flow.collection
-    if takes.shape is not Shape.PAIRS or takes.windowed or not _one_by_one(chain, flow):
+    if not comparable(value):
         return None
-    gives = replace(takes, element=with_value(flow, List(part_of(flow, "value"))), timed=False)
-    return chain.add("chunks", Chunks(draw(st.integers(1, 3))), gives, (flow, Hash(("key",))))
+    gives = replace(takes, element=with_value(flow, beside_others(value)))
+    return chain.add("preceding", Preceding(draw(st.integers(1, 3))), gives, (flow, Hash(("key",))))
 
 
 def count(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:

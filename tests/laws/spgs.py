@@ -107,7 +107,7 @@ def operator_case(draw: st.DrawFn, name: str, kind: Kind = "batch") -> Program:
     chain = Chain(kind)
     if name == "generate":
         return _generated(draw, chain)
-    element = timed_record(draw) if name in ("event_time", "window", *_IN_TIME_ORDER) else None
+    element = timed_record(draw) if name in ("event_time", "window", "preceding") else None
     if name == "read":
         element = draw(records())
         reading = chain.add("read", ReadSink("before"), Collection(Shape.STREAM, element, bounded=True))
@@ -131,8 +131,7 @@ def operator_case(draw: st.DrawFn, name: str, kind: Kind = "batch") -> Program:
     return rebuilt(chain, made or flow)
 
 
-_IN_TIME_ORDER = ("preceding", "absent", "present", "scan")
-_BEFORE = {"window": ("event_time",), "event_time": (), **dict.fromkeys(_IN_TIME_ORDER, ("event_time", "key_by"))}
+_BEFORE = {"window": ("event_time",), "event_time": (), "preceding": ("event_time", "key_by")}
 CASES = (*STEPS, "memory", "generate", "read", "to", "publish", "reply")
 """The operators that `operator_case` knows. `files` and `as` have `raw_case`; `python` needs a module of its own."""
 
