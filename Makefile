@@ -34,12 +34,12 @@ $(CLASSES): tests/java_classes.py $(READY)
 demo: $(READY)
 	@$(BIN)/python examples/traffic/demo.py $(if $(DATA),"$$DATA") $(ARGS)
 
-# Three processes, a file of tests to each at a time: servers and sessions are waited for, and two would leave a quarter of
+# Four processes, a file of tests to each at a time: servers and sessions are waited for, and fewer would leave a part of
 # two cores idle. Files are taken in the order of tests/conftest.py, not by the number of their tests: the longest have one.
 # A process that crashes ends the run: the file that it was at would crash the next one too, and the run never end.
 # PYTEST_STATUS, of the environment, names a file for pytest's exit code: make knows only failure, and says so on a line of its own.
 test: $(READY) $(BROWSER) $(CLASSES)
-	@$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 $(ARGS); status=$$?; \
+	@$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 $(ARGS); status=$$?; \
 	if [ -n "$$PYTEST_STATUS" ]; then echo $$status > "$$PYTEST_STATUS"; else exit $$status; fi
 
 check: $(READY)
