@@ -17,6 +17,7 @@ import shutil
 import tempfile
 import threading
 import time
+import uuid
 from collections import Counter
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
@@ -241,9 +242,10 @@ def check_end(found: Storm, rows: int) -> None:
     assert sorted(numbers_in(daemon.folder)) == list(range(rows))
     assert sorted(numbers_in_table(daemon.folder)) == list(range(rows))
     expected = [{"key": 3, "value": rows // 10}]
-    answer, calm = daemon.post("/programs/storm/units/count_of/calls?wait=30", {"digit": 3}), time.monotonic()
+    path, id, calm = "/programs/storm/units/count_of/calls?wait=30", f"end-{uuid.uuid4()}", time.monotonic()
+    answer = found.callers.ask(path, {"digit": 3}, id)
     while answer.status == 202 and answer.json["state"] not in FINAL and time.monotonic() < calm + RECOVERY:
-        answer = daemon.get(f"{answer.json['links']['self']}?wait=5")
+        answer = found.callers.ask(f"{answer.json['links']['self']}?wait=5")
     assert answer.json.get("data") == expected, answer.text
     calls: Any = daemon.control.ask("calls", program="storm", limit=100_000)["calls"]
 

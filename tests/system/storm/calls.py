@@ -52,11 +52,11 @@ class Callers:
 
         def done() -> bool:
             path = f"/programs/{self.program}/units/{unit}/calls?wait=5"
-            answer = self._insist(path, body, f"calm-{uuid.uuid4()}")
-            while answer is not None and answer.status in (200, 202) and answer.json["state"] not in FINAL:
+            answer = self.ask(path, body, f"calm-{uuid.uuid4()}")
+            while answer.status in (200, 202) and answer.json["state"] not in FINAL:
                 assert time.monotonic() < begun + patience, f"no answer in {patience:.0f} s: {answer.text}"
-                answer = self.daemon.get(f"{answer.json['links']['self']}?wait=5")
-            if answer is None or answer.status not in (200, 202):
+                answer = self.ask(f"{answer.json['links']['self']}?wait=5")
+            if answer.status not in (200, 202):
                 return False
             self.note(answer.json)
             return bool(answer.json["state"] == "done")
@@ -77,17 +77,37 @@ class Callers:
         for id, link in list(self.accepted.items()):
 
             def final(link: str = link) -> bool:
-                call = self.daemon.get(f"{link}?wait=20").json
-                self.note(call)
-                return call["state"] in FINAL
+                answer = self.ask(f"{link}?wait=20")
+                if answer.status == 503:
+                    return False
+                assert answer.status in (200, 202), f"{link} was accepted, and is: {answer.text}"
+                self.note(answer.json)
+                return answer.json["state"] in FINAL
 
             until(final, f"an answer to call {id}", PATIENCE)
+
+    def ask(self, path: str, body: object = None, id: str = "") -> Answer:
+        """What is answered to a question, or to a call of this id, asked again while who answers is killed."""
+        found: list[Answer] = []
+
+        def answered() -> bool:
+            found.extend(answer for answer in [self._try(path, body, id)] if answer is not None)
+            return bool(found)
+
+        until(answered, f"an answer to {path}", PATIENCE)
+        return found[0]
 
     def _insist(self, path: str, body: object, id: str) -> Answer | None:
         """Make a call under an id of its own, again and again while who answers is killed; None when all is over."""
         while not self.over.is_set():
-            try:
-                return self.daemon.post(path, body, Idempotency_Key=id)
-            except (OSError, HTTPException):
-                self.over.wait(0.05)
+            if (answer := self._try(path, body, id)) is not None:
+                return answer
+            self.over.wait(0.05)
         return None
+
+    def _try(self, path: str, body: object, id: str) -> Answer | None:
+        """Ask once, or call under this id; None without an answer, as of an HTTP process that is killed meanwhile."""
+        try:
+            return self.daemon.get(path) if body is None else self.daemon.post(path, body, Idempotency_Key=id)
+        except (OSError, HTTPException):
+            return None
