@@ -6,7 +6,6 @@ Reads where data rests; nothing here touches a msg cache. What blocks has to run
 import asyncio
 import csv
 import io
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias, cast
@@ -29,12 +28,7 @@ from ghcm.supervisor.catalogue import KnownProgram
 from ghcm.supervisor.problems import Problem
 from ghcm.supervisor.sinks import MOST_ROWS
 from ghcm.types import Struct
-from ghcm.values import Json, cell, reader, to_json
-
-_FORMULAS = "=+-@\t\r\n＝＋－＠"
-"""What a text begins with that a spreadsheet executes, in any width."""
-
-_NUMBER = re.compile(r"[-+]?(\d+([.]\d*)?([eE][-+]?\d+)?|Infinity)", re.ASCII)
+from ghcm.values import Json, cell, inert, reader, to_json
 
 RowFormat: TypeAlias = Annotated[Literal["json", "csv"] | None, Query(description="By default as `Accept` says.")]
 
@@ -123,10 +117,10 @@ def as_csv(columns: Sequence[str], rows: Sequence[Any]) -> str:
     """
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow([_inert(name) for name in columns])
+    writer.writerow([inert(name) for name in columns])
     for row in rows:
         parts = cast("dict[str, object]", row) if isinstance(row, dict) else dict.fromkeys(columns, row)
-        writer.writerow([_inert(cell(parts[name])) for name in columns])
+        writer.writerow([inert(cell(parts[name])) for name in columns])
     return text.getvalue()
 
 
@@ -134,11 +128,6 @@ def csv_answer(text: str, name: str, headers: Mapping[str, str]) -> Response:
     """A file in CSV of this name."""
     file = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
     return PlainTextResponse(text, headers={**headers, **file}, media_type="text/csv")
-
-
-def _inert(text: str) -> str:
-    """The cell as one that no spreadsheet executes; numbers, which it only computes, stay."""
-    return f"'{text}" if text[:1] in _FORMULAS and text and not _NUMBER.fullmatch(text) else text
 
 
 def _finished(call: Call) -> None:

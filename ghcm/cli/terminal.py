@@ -141,19 +141,19 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], empty: str) -> 
 
 
 def rows(names: Sequence[str], found: Iterable[Mapping[str, object]], empty: str, *, json: bool, csv: bool) -> None:
-    """Rows in their JSON form: as they come as lines of JSON or CSV (RFC 4180), else as a table."""
-    from ghcm.values import cell
+    """Rows in their JSON form: as they come as lines of JSON or CSV (RFC 4180, no cell a formula), else as a table."""
+    from ghcm.values import cell, inert
 
     lines, listed = writer(sys.stdout), list[list[str]]()
     if csv:
-        lines.writerow(names)
+        lines.writerow(map(inert, names))
     for row in found:
         if json:
             json_line(row)
             continue
         cells = [cell(row.get(name)) for name in names]
         if csv:
-            lines.writerow(cells)
+            lines.writerow(map(inert, cells))
             sys.stdout.flush()
         else:
             listed.append(cells)

@@ -10,6 +10,7 @@ nor evaluates, and it does not decode raw records of sources, which follow loose
 """
 
 import json
+import re
 from collections.abc import Callable
 from typing import NoReturn, cast
 
@@ -29,6 +30,7 @@ __all__ = [
     "encoder",
     "from_json",
     "has_decimal",
+    "inert",
     "key_text",
     "key_writer",
     "own_writer",
@@ -37,6 +39,11 @@ __all__ = [
     "to_json",
     "writer",
 ]
+
+_FORMULAS = "=+-@\t\r\n＝＋－＠"
+"""What a text begins with that a spreadsheet executes, in any width."""
+
+_NUMBER = re.compile(r"[-+]?(\d+([.]\d*)?([eE][-+]?\d+)?|Infinity)", re.ASCII)
 
 _COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
@@ -55,6 +62,16 @@ def cell(data: object) -> str:
     if isinstance(data, bool | dict | list | tuple):
         return json.dumps(data, ensure_ascii=False, default=str)
     return "" if data is None else str(data)
+
+
+def inert(text: str) -> str:
+    """A cell of CSV as a text that no spreadsheet executes: an apostrophe comes before what would be a formula.
+    Numbers, which it only computes, stay.
+
+    >>> inert("=1+1"), inert("-1.5"), inert("a=1")
+    ("'=1+1", '-1.5', 'a=1')
+    """
+    return f"'{text}" if text[:1] in _FORMULAS and text and not _NUMBER.fullmatch(text) else text
 
 
 def to_json(value: object, type_: Type) -> Json:

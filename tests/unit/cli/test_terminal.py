@@ -40,3 +40,8 @@ def test_how_far_it_is_gives_way_on_a_terminal_alone(
     lines = said.split("\r\x1b[K")
     assert [line[:3] for line in lines] == (["", "1 %", "2 %", "a l"] if watched else ["a l"])
     assert all(len(line) < 500 for line in lines) and lines[-1] == "a line\nanother\n"
+
+
+def test_no_cell_of_csv_is_a_formula(capsys: pytest.CaptureFixture[str]) -> None:
+    terminal.rows(["item", "=n"], [{"item": "=1+1", "=n": -1.5}, {"item": "@x", "=n": None}], "", json=False, csv=True)
+    assert capsys.readouterr().out == "item,'=n\r\n'=1+1,-1.5\r\n'@x,\r\n"
