@@ -8,8 +8,10 @@ import io
 import os
 import stat
 import tempfile
+import time
 import zipfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from ghcm.errors import GhcmError
@@ -20,6 +22,9 @@ from ghcm.signing import TrustedKeys
 MOST_FILES = 10_000
 MOST_BYTES = 256 * 2**20
 """Of a bundle file, and of all that is in one: it holds code, and no data."""
+
+UNUSED_SECONDS = 30 * 24 * 3600.0
+"""How long a bundle that nobody opens stays unpacked."""
 
 _LONGEST_NAME = 255
 _ENCRYPTED = 1
@@ -44,6 +49,8 @@ def unpacked(path: Path, cache: Path | None, trusted: TrustedKeys | None) -> tup
                 make_private(folder.parent)
             if not _whole(folder, entries):
                 _put(folder, archive, entries)
+            with suppress(OSError):  # a cache that may only be read
+                os.utime(folder)
     except (GhcmError, MemoryError):
         raise
     except ValueError as error:
@@ -132,12 +139,20 @@ def _put(folder: Path, archive: zipfile.ZipFile, entries: Sequence[zipfile.ZipIn
             if folder.exists():
                 folder.rename(Path(fresh, "spoilt"))
             Path(fresh, "whole").rename(folder)
+            for old in _unused(cache):
+                old.rename(Path(fresh, old.name))
     except OSError as error:
         raise GhcmError(
             f'bundles cannot be unpacked into "{cache}": {(error.strerror or str(error)).lower()}',
             code="GHCM-616",
             hint="set XDG_CACHE_HOME to a folder that this user may write and that has room.",
         ) from error
+
+
+def _unused(cache: Path) -> list[Path]:
+    """What has been opened by nobody for long, and what processes that were killed have left."""
+    before = time.time() - UNUSED_SECONDS
+    return [each for each in cache.iterdir() if each.is_dir() and each.stat().st_mtime < before]
 
 
 def _no_bundle(path: Path, why: str) -> GhcmError:

@@ -9,11 +9,13 @@ import logging
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from ghcm.errors import GhcmError
 from ghcm.places import Place, remove
+from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.jobs.store import Job, Store
 from ghcm.runtime.pubsub.envelope import now_us
@@ -46,12 +48,15 @@ class Housekeeping:
                 await asyncio.sleep(_LOGS_SECONDS)
 
     def tidy(self) -> None:
-        """Remove jobs and dead letters whose time is over."""
+        """Remove jobs and dead letters whose time is over; bundles of jobs that are not stay unpacked."""
         for job in list(self._over(now_us() - int(self.keep.jobs * 1e6))):
             try:
                 self._forget(job)
             except (GhcmError, OSError) as error:  # its snapshots are in a store that is away: the next time
                 log.warning('job "%s" is over and cannot be forgotten yet: %s', job.id, error)
+        for job in self.store.jobs.find(over=False):  # whose processes may read of it what they have not read yet
+            with suppress(GhcmError):
+                Bundle.open(Path(job.bundle))
         known = {job.program for job in self.store.jobs.find()}
         for table in self._tables():
             if table.parent.name not in known and _touched(table) < time.time() - self.keep.letters:

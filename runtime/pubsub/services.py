@@ -189,7 +189,13 @@ def _fetched(told: Told) -> Path:
     spec, own = importlib.util.find_spec("pyspark"), Path.home() / ".ivy2" / "ivysettings.xml"
     ivy = Path(*(spec.submodule_search_locations or ())[:1] if spec is not None else (), "jars").glob("ivy-*.jar")
     with tempfile.TemporaryDirectory(prefix="fetching-", dir=JARS.parent) as work:
-        line = [_java(), *_NO_WAITING, "-jar", *map(str, ivy), *(("-settings", str(own)) if own.exists() else ())]
+        line = [
+            _java(),
+            *_NO_WAITING,
+            "-jar",
+            *map(str, ivy),
+            *(("-settings", str(own)) if os.access(own, os.R_OK) else ()),
+        ]
         line += ["-cache", f"{work}/ivy", "-ivy", str(_SETTINGS.with_suffix(".xml")), "-confs", "default"]
         line += ["-retrieve", f"{work}/jars/[artifact]-[revision].[ext]"]
         said: list[str] = []

@@ -106,7 +106,7 @@ class Session:
     def _options(self) -> dict[str, str]:
         cores, mirror = str(max(2, os.cpu_count() or 2)), Path.home() / ".ivy2" / "ivysettings.xml"
         return {
-            **({"spark.jars.ivySettings": str(mirror)} if mirror.exists() else {}),
+            **({"spark.jars.ivySettings": str(mirror)} if os.access(mirror, os.R_OK) else {}),
             "spark.driver.memory": self._settings.memory,
             # Ivy would wait for minutes for a repository that does not answer.
             "spark.driver.defaultJavaOptions": "-Dsun.net.client.defaultConnectTimeout=20000",

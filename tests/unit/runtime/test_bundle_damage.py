@@ -114,6 +114,20 @@ def test_a_bundle_that_is_cut_off_or_goes_on_is_refused(sealed: bytes, tmp_path:
         opened(sealed + b"!", tmp_path)
 
 
+def test_a_bundle_that_nobody_has_opened_for_long_does_not_stay_unpacked(
+    sealed: bytes, zipped: bytes, tmp_path: Path
+) -> None:
+    opened(sealed, tmp_path)
+    (unused,) = (tmp_path / "cache").glob("[!.]*")
+    os.utime(unused, (0, 0))
+    opened(sealed, tmp_path)  # by which it is used again
+    opened(flipped(zipped, 8 * 12), tmp_path)
+    assert len([*(tmp_path / "cache").glob("[!.]*")]) == 2
+    os.utime(unused, (0, 0))
+    opened(zipped, tmp_path)
+    assert not unused.exists()
+
+
 def made(*files: tuple[str | zipfile.ZipInfo, bytes]) -> bytes:
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
