@@ -6,6 +6,7 @@ Records wait until none that is still to come can stand before them; those of eq
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import chain, count
@@ -88,7 +89,7 @@ class _InTimeOrder(TaskOperator):
         before = self._last.get(key)
         silent = before is not None and cast("int", row[-2]) >= self._end(before)
         given = self._silent(before, key) if before is not None and silent else ()
-        given = (*given, *self._told(row, key, outbox))
+        given = (*given, *self._told(row, key, outbox, begins=before is None or silent))
         self._hear(row, key)
         return given
 
@@ -120,13 +121,13 @@ class _InTimeOrder(TaskOperator):
             else:
                 self._look(row, key)
 
-    def _told(self, row: Row, key: object, outbox: Outbox) -> Sequence[Row]:
-        """What a row of a key gives."""
-        raise NotImplementedError
+    @abstractmethod
+    def _told(self, row: Row, key: object, outbox: Outbox, *, begins: bool) -> Sequence[Row]:
+        """What a row of a key gives. `begins`: nothing is heard of the key, as far as is known, or it was silent."""
 
     def _silent(self, row: Row, key: object) -> Sequence[Row]:
         """What the silence of a key gives whose last row that is."""
-        raise NotImplementedError
+        return ()
 
     def _known(self) -> Iterable[Row]:
         """What else is known of keys, in order where there are several rows of one."""
@@ -134,7 +135,6 @@ class _InTimeOrder(TaskOperator):
 
     def _learn(self, row: Row, key: object) -> None:
         """Take back such a row."""
-        raise NotImplementedError
 
     def finish(self, outbox: Outbox) -> Iterator[Batch]:
         yield from self.advance(INFINITY, outbox)
@@ -167,7 +167,7 @@ class PrecedingOperator(_InTimeOrder):
         self._count = op.count
         self._before: dict[object, list[Row]] = {}
 
-    def _told(self, row: Row, key: object, outbox: Outbox) -> tuple[Row]:
+    def _told(self, row: Row, key: object, outbox: Outbox, *, begins: bool) -> tuple[Row]:
         made = (row[0], (row[1], [each[1] for each in self._before.get(key, ())]), *row[2:])
         self._learn(row, key)
         return (made,)
@@ -198,7 +198,7 @@ class AbsentOperator(_InTimeOrder):
             return failure
         return (Failure.OVERFLOW, "no time is left in which it could be silent") if time > self._latest else None
 
-    def _told(self, row: Row, key: object, outbox: Outbox) -> tuple[()]:
+    def _told(self, row: Row, key: object, outbox: Outbox, *, begins: bool) -> tuple[()]:
         return ()
 
     def _silent(self, row: Row, key: object) -> tuple[Row]:
@@ -212,14 +212,8 @@ class PresentOperator(_InTimeOrder):
     def __init__(self, task: Task, op: Present, unit: Unit, context: Context) -> None:
         super().__init__(task, unit, context, op.after_us)
 
-    def _next(self, row: Row, outbox: Outbox) -> Sequence[Row]:
-        key = self._key(row)
-        before = self._last.get(key)
-        self._hear(row, key)
-        return () if before is not None and cast("int", row[-2]) < self._end(before) else (row,)
-
-    def _silent(self, row: Row, key: object) -> tuple[()]:
-        return ()
+    def _told(self, row: Row, key: object, outbox: Outbox, *, begins: bool) -> Sequence[Row]:
+        return (row,) if begins else ()
 
 
 class ScanOperator(_InTimeOrder):
@@ -230,7 +224,7 @@ class ScanOperator(_InTimeOrder):
         self._code = code
         self._so_far: dict[object, Row] = {}
 
-    def _told(self, row: Row, key: object, outbox: Outbox) -> Sequence[Row]:
+    def _told(self, row: Row, key: object, outbox: Outbox, *, begins: bool) -> Sequence[Row]:
         name, value, *hidden = row
         try:
             before = self._so_far[key][1] if key in self._so_far else self._code.start(self._parameters)
