@@ -5,6 +5,7 @@ form cannot do: send JSON. A request that breaks off starts nothing. Who may cal
 """
 
 import asyncio
+import re
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, urlsplit
 
@@ -21,6 +22,9 @@ from ghcm.supervisor.access.callers import origin_of
 from ghcm.supervisor.problems import Problem
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:/?#@]+)(:\d*)?", re.IGNORECASE | re.ASCII)
+"""What the header of a host looks like: a name or an address, and perhaps a port."""
 
 _POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
 
@@ -106,7 +110,7 @@ class Gate:
     def _refuse_host(self, headers: Headers, scope: Scope) -> None:
         """A browser can be made to take a foreign name for this machine; then that name is the Host."""
         given = headers.getlist("host")
-        name = _split(f"//{given[0]}").hostname if len(given) == 1 else None
+        name = _split(f"//{given[0]}").hostname if len(given) == 1 and _HOST.fullmatch(given[0]) else None
         here = scope.get("server") or ("", 0)
         if name not in (*_LOOPBACK, self.bound.lower(), here[0], *map(str.lower, self.http.hosts)):
             said = f'the host "{given[0]}" is not this server' if given else "the request names no host"

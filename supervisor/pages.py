@@ -3,12 +3,12 @@
 Annotations are evaluated (no `from __future__ import annotations`), as FastAPI asks for.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, HTTPException, Request, Response
 
 from ghcm.runtime.access.scopes import Action
 from ghcm.supervisor.access.needs import Open, needs, open_to
@@ -27,6 +27,9 @@ _DOCS_POLICY = _POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inl
 """Swagger UI writes styles into its elements, and has its icons in them."""
 
 _MEDIA = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+
+_PARTS = ("watch.js", "watch.css", "sign-in.js", "icon.svg")
+_DOCS_PARTS = ("swagger-ui-bundle.js", "swagger-ui.css")
 
 _ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/html": {}}, "description": "The page."},
@@ -58,8 +61,8 @@ def add(app: FastAPI, shown: Shown, looked: Callable[[], None]) -> None:
 
     @app.get("/watch/{name}", include_in_schema=False)
     @open_to(Open.EVERYONE)
-    async def part(name: Literal["watch.js", "watch.css", "sign-in.js", "icon.svg"], request: Request) -> Response:
-        return _file(request, _FOLDER / name)
+    async def part(name: str, request: Request) -> Response:
+        return _file(request, _FOLDER / _one_of(_PARTS, name))
 
     @app.get("/docs", include_in_schema=False)
     @open_to(Open.EVERYONE)
@@ -73,8 +76,15 @@ def add(app: FastAPI, shown: Shown, looked: Callable[[], None]) -> None:
 
     @app.get("/docs/{name}", include_in_schema=False)
     @open_to(Open.EVERYONE)
-    async def docs_part(name: Literal["swagger-ui-bundle.js", "swagger-ui.css"], request: Request) -> Response:
-        return _file(request, Path(str(files("fastapi_offline") / "static" / name)))
+    async def docs_part(name: str, request: Request) -> Response:
+        return _file(request, Path(str(files("fastapi_offline") / "static" / _one_of(_DOCS_PARTS, name))))
+
+
+def _one_of(names: Sequence[str], name: str) -> str:
+    """The name, if it is one of these; else there is nothing."""
+    if name not in names:
+        raise HTTPException(404)
+    return name
 
 
 def _file(request: Request, path: Path, policy: str = _POLICY) -> Response:

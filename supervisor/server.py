@@ -52,6 +52,8 @@ _GONE = frozenset(
 )
 """What accept(2) says of one connection that came to nothing: whoever makes many of these keeps no others waiting."""
 
+_NO_HTTP = Problem(400, "GHCM-324", "the request is no HTTP", hint="send what RFC 9112 says, with one length.")
+
 _TOO_MANY = Problem(
     503,
     "GHCM-335",
@@ -245,6 +247,10 @@ class _Connection(HttpToolsProtocol):
             self.room.end(self)
             if not self._in_head:  # nobody waits for the rest of the body
                 self._expect_head()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no request."""
+        self._refuse(_NO_HTTP)
 
     def pause_writing(self) -> None:
         """Have who asked fetch what he is answered."""

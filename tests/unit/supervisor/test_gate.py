@@ -28,7 +28,16 @@ def own(shop: Served) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:8000", "127.0.0.1.evil.example", "[::1", "a, localhost"]
+    "host",
+    [
+        "evil.example",
+        "evil.example:8000",
+        "127.0.0.1.evil.example",
+        "[::1",
+        "a, localhost",
+        "evil@localhost",
+        "localhost#@evil.example",
+    ],
 )
 def test_a_foreign_host_reads_and_starts_nothing(shop: Served, host: str) -> None:
     before = shop.calls()
@@ -124,7 +133,8 @@ def test_a_request_that_is_cut_off_starts_nothing(shop: Served, sent: str) -> No
 def test_a_request_whose_end_two_could_see_at_two_places_is_refused(shop: Served, lengths: str) -> None:
     before = shop.calls()
     head = f"POST {CALLS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n"
-    assert raw(shop, head + lengths).startswith(b"HTTP/1.1 400 ")
+    answer = raw(shop, head + lengths)
+    assert answer.startswith(b"HTTP/1.1 400 ") and b"\r\ncontent-type: application/problem+json" in answer
     assert shop.calls() == before
 
 
