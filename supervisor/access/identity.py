@@ -42,9 +42,12 @@ class Identity:
         if not kind:
             return self.sessions.caller(connection) or (ANYONE if self.required else LOCAL)
         if kind.lower() != "bearer":
-            raise Problem(
-                401, "GHCM-350", f'callers are not known by "{kind}"', hint="send Authorization: Bearer TOKEN."
+            # What was sent is not shown: it may be a token, and what is refused is noted.
+            message, hint = (
+                "callers are known by Bearer, and the request has another",
+                "send Authorization: Bearer TOKEN.",
             )
+            raise Problem(401, "GHCM-350", message, hint=hint)
         found, _, _ = await self._bearer(text.strip())
         return found
 
