@@ -45,7 +45,7 @@ def unpacked(path: Path, cache: Path | None, trusted: TrustedKeys | None) -> tup
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             entries = _checked(archive.infolist())
             folder = (cache or _default_cache()) / content
-            if folder.exists():  # in a cache of another's it would be another's code
+            if os.path.exists(folder):  # in a cache of another's it would be another's code
                 make_private(folder.parent)
             if not _whole(folder, entries):
                 _put(folder, archive, entries)

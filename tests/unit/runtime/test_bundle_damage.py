@@ -114,6 +114,14 @@ def test_a_bundle_that_is_cut_off_or_goes_on_is_refused(sealed: bytes, tmp_path:
         opened(sealed + b"!", tmp_path)
 
 
+def test_a_cache_that_cannot_be_used_is_no_damage_of_the_bundle(sealed: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "some.ghcm"
+    path.write_bytes(sealed)
+    with pytest.raises(GhcmError, match="cannot be unpacked into") as caught:
+        Bundle.open(path, cache=tmp_path / ("long" * 100))
+    assert caught.value.code == "GHCM-616" and "XDG_CACHE_HOME" in caught.value.hint
+
+
 def test_a_bundle_that_nobody_has_opened_for_long_does_not_stay_unpacked(
     sealed: bytes, zipped: bytes, tmp_path: Path
 ) -> None:
