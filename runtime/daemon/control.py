@@ -63,11 +63,15 @@ class ControlServer:
         """Begin to listen. What another daemon has left at the path is removed: the lock says that it is gone."""
         make_private(self._path.parent)
         self._path.unlink(missing_ok=True)
-        before = os.umask(0o177)
+        listener = socket.socket(socket.AF_UNIX)
         try:
-            self._server = await asyncio.start_unix_server(self._accept, str(self._path), limit=LONGEST_LINE)
-        finally:
-            os.umask(before)
+            # Not by a umask: processes that are started meanwhile, and what they start, would have it for good.
+            os.fchmod(listener.fileno(), 0o600)
+            listener.bind(str(self._path))
+            self._server = await asyncio.start_unix_server(self._accept, sock=listener, limit=LONGEST_LINE)
+        except BaseException:
+            listener.close()
+            raise
 
     async def close(self) -> None:
         """End all conversations and remove the socket."""

@@ -58,3 +58,27 @@ def test_who_has_gone_before_the_answer_is_no_mistake(tmp_path: Path, caplog: py
     with caplog.at_level(logging.ERROR):
         asyncio.run(scene())
     assert (answered, caplog.records) == (["status"], [])
+
+
+def test_what_is_started_while_the_socket_is_made_has_the_rights_of_its_user(tmp_path: Path) -> None:
+    path = tmp_path / "control.sock"
+
+    async def unheard(_op: str, _arguments: Document) -> AsyncIterator[Document]:
+        yield {}
+
+    async def scene() -> set[str]:
+        server, seen = ControlServer(path, unheard, lambda *_: None), {umask()}
+        opening = asyncio.create_task(server.open())
+        while not opening.done():
+            await asyncio.sleep(0)
+            seen.add(umask())
+        assert path.stat().st_mode & 0o777 == 0o600
+        await server.close()
+        return seen
+
+    assert len(asyncio.run(scene())) == 1
+
+
+def umask() -> str:
+    """What files of this process are made without, as the kernel says."""
+    return next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("Umask:"))
