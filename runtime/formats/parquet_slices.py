@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ _MOST, _MOST_TEXTS, _LEAST, _BYTES = 524_288, 131_072, 16_384, 8 << 20
 """Rows of a slice, at most, at most where some hold texts (which take more room in memory than in the file) and at
 least, and about how many bytes it has: the fewer there are, the less is done that any of them needs.
 """
+_OVER = 2
+"""A row group with so many times as many is not cut."""
 _DTYPES: dict[type[types.Type], tuple[Any, ...]] = {
     types.Int: (pl.Int64, pl.Int32, pl.Int16, pl.Int8, pl.UInt32, pl.UInt16, pl.UInt8),
     types.Int32: (pl.Int32, pl.Int16, pl.Int8, pl.UInt16, pl.UInt8),
@@ -66,16 +69,32 @@ class ParquetSlices:
         return cls(path, file, schema, list(found), metadata) if found and all(exact) else None
 
     def slices(self, skipped: int) -> Iterator[tuple[int, int]]:
-        """The first row of each and the one behind it."""
-        rows: int = self.metadata.num_rows
-        groups = (self.metadata.row_group(number) for number in range(self.metadata.num_row_groups))
-        columns = (group.column(number) for group in groups for number in range(group.num_columns))
-        size = sum(each.total_uncompressed_size for each in columns if each.path_in_schema in self.names)
-        of_one = max(8 * len(self.names), size // max(1, rows))
+        """The first row of each and the one behind it, behind so many rows. Whole row groups wherever these are not too
+        large: what is read of a group in two parts is decompressed twice.
+        """
         texts = any(isinstance(strip(each.type), _TEXTS) for each in self.schema.fields)
-        most = max(_LEAST, min(_MOST_TEXTS if texts else _MOST, _BYTES // of_one))
-        for start in range(skipped, rows, most):
-            yield start, min(rows, start + most)
+        begin, end = skipped, 0
+        for number in range(self.metadata.num_row_groups):
+            group = self.metadata.row_group(number)
+            rows, most = group.num_rows, self._most(group, _MOST_TEXTS if texts else _MOST)
+            if begin < end and end + rows - begin > most:
+                yield begin, end
+                begin = end
+            end += rows
+            if end - begin > _OVER * most:
+                parts = -(-(end - begin) // most)
+                cuts = [begin + (end - begin) * part // parts for part in range(parts + 1)]
+                yield from pairwise(cuts)
+                begin = end
+        if begin < end:
+            yield begin, end
+
+    def _most(self, group: Any, most: int) -> int:
+        """How many rows of a row group a slice should have."""
+        columns = (group.column(number) for number in range(group.num_columns))
+        size = sum(each.total_uncompressed_size for each in columns if each.path_in_schema in self.names)
+        of_one = max(8 * len(self.names), size // max(1, group.num_rows))
+        return max(_LEAST, min(most, _BYTES // of_one))
 
     def read(self, start: int, stop: int, partition: str, letters: Letters) -> Batch:
         """The records of some rows."""

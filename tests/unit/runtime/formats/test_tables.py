@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from ghcm.errors import GhcmError
@@ -23,6 +24,31 @@ from tests.unit.runtime.formats.decoding import by_reference, drain
 
 def source(form: str, schema: Struct, base: Path) -> FilesSource:
     return FilesSource(Files("f", Format(form.split(maxsplit=1)[0])), schema, "p", base)
+
+
+def test_row_groups_are_slices_or_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet_slices, "_LEAST", 100)
+    monkeypatch.setattr(parquet_slices, "_BYTES", 1)
+
+    def cut(skipped: int, *groups: int) -> list[tuple[int, int]]:
+        with pq.ParquetWriter(tmp_path / "f", plain_table(1).schema) as file:
+            for rows in groups:
+                file.write_table(plain_table(rows))
+        slices = parquet_slices.ParquetSlices.of(tmp_path / "f", "f", PLAIN)
+        assert slices is not None
+        return list(slices.slices(skipped))
+
+    assert cut(0, 200, 50, 50, 30, 250, 10) == [
+        (0, 200),
+        (200, 300),
+        (300, 330),
+        (330, 413),
+        (413, 496),
+        (496, 580),
+        (580, 590),
+    ]
+    assert cut(120, 60, 200, 50) == [(120, 260), (260, 310)]
+    assert cut(60, 60) == []
 
 
 @pytest.mark.parametrize("form", FORMS)
