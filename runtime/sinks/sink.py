@@ -4,7 +4,8 @@ A new kind is a module of this room that is a `SinkBackend`, and a line of the r
 program has such a sink: what they bring along is large.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import cast
@@ -16,7 +17,7 @@ from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.at_once import AtOnceWriter
 from ghcm.runtime.sinks.backend import KeyOf, Page, SinkBackend, SinkView, SinkWriter
 from ghcm.runtime.sinks.fenced import fenced
-from ghcm.spg.connectors import Kafka, Redis, unreadable
+from ghcm.spg.connectors import Kafka, Parquet, Redis, unreadable
 from ghcm.spg.graph import Sink
 
 _BACKENDS: Mapping[str, str] = {
@@ -26,6 +27,20 @@ _BACKENDS: Mapping[str, str] = {
     "redis": "redis_sink",
     "sql": "sql_sink",
 }
+
+
+def load(sinks: Iterable[Sink]) -> None:
+    """Load what it takes to write to these, before anybody waits for it. What is missing is said by who opens one."""
+    for sink in sinks:
+        if is_kept(sink):
+            _backend(sink, "written")
+        if isinstance(sink.connector, Parquet):
+            import_module("pyarrow.compute")
+            import_module("pyarrow.parquet")
+            from ghcm.tables.delta import deltalake
+
+            with suppress(GhcmError):
+                deltalake()
 
 
 def is_kept(sink: Sink) -> bool:

@@ -24,7 +24,7 @@ from ghcm.runtime.sinks.staging import Staging, Table, abort, recover
 from ghcm.runtime.worker import may_pass
 from ghcm.spg.connectors import Files, Mode, Parquet
 from ghcm.spg.graph import Sink
-from ghcm.tables.delta import DeltaTable, deltalake
+from ghcm.tables.delta import DeltaTable
 from ghcm.tables.delta_columns import GONE
 from ghcm.tables.plain import PlainTable
 from ghcm.tables.versions import STAGING, DataFile, Version, explained, read_note, safe_name
@@ -178,8 +178,6 @@ class TableWriter:
     def _open_next(self, prefix: str = "", columns: Struct | None = None) -> None:
         if self._staging is None:
             self._staging = Staging(self._table.path, self._writer)
-        if self._delta is not None:
-            deltalake()  # loaded while records come, and not when they are to be committed
         name = f"{prefix}part-{uuid.uuid4().hex}{extension(self._connector)}"
         path = self._staging.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -33,12 +33,13 @@ from ghcm.runtime.engine.wiring import AnyTasklet, Graph, Running, wire
 from ghcm.runtime.histogram import Histogram
 from ghcm.runtime.pubsub.envelope import now_us
 from ghcm.runtime.sinks.dead_letters import DeadLetterWriter
+from ghcm.runtime.sinks.sink import load
 from ghcm.runtime.snapshot.coordinator import DEAD, SnapshotCoordinator
 from ghcm.runtime.snapshot.store import Snapshot
 from ghcm.runtime.upgrade import alike, policies, without_policies
 from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Task, Unit
-from ghcm.spg.ops import Publish
+from ghcm.spg.ops import Publish, To
 from ghcm.types import Struct
 
 _log = logging.getLogger(__name__)
@@ -79,6 +80,7 @@ class UnitRun:
         )
         self._restored = Snapshot(0, {})
         self._opening: set[str] = set()
+        load(services.program.sink(task.op.sink) for task in unit.tasks if isinstance(task.op, To))
 
     # --- starting ----------------------------------------------------------------------------------------------------
 
