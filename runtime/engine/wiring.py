@@ -24,8 +24,8 @@ from ghcm.runtime.engine.watermarks import Idleness
 from ghcm.runtime.sinks.backend import SinkWriter
 from ghcm.runtime.sinks.joint import JointWriter
 from ghcm.runtime.worker import Worker
-from ghcm.spg.graph import Broadcast, Exchange, Forward, Global, Hash, Rebalance, Task, Unit
-from ghcm.spg.ops import Publish, To, Union
+from ghcm.spg.graph import Broadcast, Exchange, Forward, Global, Hash, Program, Rebalance, Task, Unit
+from ghcm.spg.ops import AggregateByKey, Count, GroupByKey, Publish, ReadTable, ReduceByKey, To, Union
 from ghcm.spg.traits import Role, traits_of
 from ghcm.types import Shape
 
@@ -202,13 +202,17 @@ def _operator(task: Task, instance: Instance, ends: Ends, running: Running) -> O
         running.host,
         urgent=running.urgent,
         done_before=begun.finished,
-        computes=not running.urgent and _may_compute(task),
+        computes=not running.urgent and _may_compute(task, running.unit, running.services.program),
         follower=None if running.idleness is None else running.idleness.follower(instance.name),
     )
 
 
-def _may_compute(task: Task) -> bool:
-    """Whether a compute thread may process its batches: not where calls look at its table meanwhile, nor where it
-    publishes, which is the loop's to do.
+def _may_compute(task: Task, unit: Unit, program: Program) -> bool:
+    """Whether a compute thread may process its batches: not where calls read its table, lest they wait for it, nor
+    where it publishes, which is the loop's to do. Of other tables only groups have large steps.
     """
-    return task.collection.shape is not Shape.TABLE and not isinstance(task.op, Publish)
+    if task.collection.shape is not Shape.TABLE:
+        return not isinstance(task.op, Publish)
+    tasks = (each.op for other in program.units for each in other.tasks)
+    read = any(isinstance(op, ReadTable) and (op.unit, op.task) == (unit.name, task.id) for op in tasks)
+    return isinstance(task.op, AggregateByKey | Count | GroupByKey | ReduceByKey) and not read
