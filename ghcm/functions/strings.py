@@ -269,8 +269,7 @@ TABLE = (
         "left", "(s, n)", (STRING, INT), STRING, "the first n code points; fails for a negative n",
         failures=(Failure.OUT_OF_RANGE,),
         shows={'left("stream", 3)': '"str"', 'left("stream", -1)': Failure.OUT_OF_RANGE},
-        python="row_texts.left({0}, {1})", polars="{0}.str.slice(0, {1:given}.clip(0))",
-        polars_fails="column_texts.count_fails({0}, {1})",
+        python="row_texts.left({0}, {1})",
         spark="CASE WHEN {1} >= 0 THEN left({0}, int(least({1}, 2147483646L))) END", spark_fails=_NEGATIVE,
     ),
     Function(

@@ -16,7 +16,8 @@ from ghcm.spg.connectors import Files, Format, Memory, Mode
 from ghcm.spg.graph import Forward, Input, Program, Sink, Task, Unit
 from ghcm.spg.ops import Filter, Map, Op, Source, To
 from ghcm.spg.reference import run
-from ghcm.types import Bool, Collection, Float, List, Nullable, Shape, Type, tuple_of
+from ghcm.types import Bool, Collection, Float, Int, List, Nullable, Shape, Timestamp, Type, tuple_of
+from ghcm.values.timestamps import FIRST_MICROS, LAST_MICROS
 from ghcm.verification.compare import differences, letters
 from tests.campaigns import times
 from tests.laws.spg_expressions import SIGNATURES, call_of, constants_of, functions
@@ -101,3 +102,16 @@ def test_a_constant_list_holds_every_float() -> None:
     assert call is not None
     rows = tuple((value,) for value in (float("nan"), float("inf"), -float("inf"), 1.5, 0.0))
     check(pipeline(element, rows, Map(Lambda((record,), call)), call.type))
+
+
+def test_the_text_of_a_moment_is_cut_anywhere() -> None:
+    """Up to its day it is not written as a whole, and moments of few days are not written one by one."""
+    element = tuple_of(Nullable(Timestamp()))
+    moments = [None, -1, 0, 1, FIRST_MICROS - 1, FIRST_MICROS, LAST_MICROS, LAST_MICROS + 1, *range(-5, 10**9, 10**8)]
+    record = Var("r", element)
+    text = call_of("to_string", Get(record, "_1", Nullable(Timestamp())))
+    assert text is not None
+    for count in (-1, 0, 4, 10, 11):
+        cut = call_of("left", text, Literal(count, Int()))
+        assert cut is not None
+        check(pipeline(element, tuple((each,) for each in moments), Map(Lambda((record,), cut)), cut.type))

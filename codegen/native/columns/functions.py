@@ -231,6 +231,29 @@ def _join(scope: Scope, expr: Call) -> Column:
     return Column(f"{texts.at(ATOM)}.list.join({between.bare})", fails=_masks(found))
 
 
+_DAY = 10
+"""So many code points of the text of a timestamp are those of its day."""
+
+
+def _left(scope: Scope, expr: Call) -> Column:
+    text, count = expr.arguments[0], constant(expr.arguments[1])
+    if not isinstance(count, int) or count < 0:
+        found = _arguments(scope, expr)
+        return _failing(_helper("texts.left", *found), _masks(found), _helper("texts.count_fails", *found))
+    day = _day_text(scope, text) if count <= _DAY else None
+    value = day or scope.value(text)
+    return value if day and count == _DAY else Column(f"{value.at(ATOM)}.str.slice(0, {count})", fails=value.fails)
+
+
+def _day_text(scope: Scope, text: Expr) -> Column | None:
+    """What the text of a timestamp begins with; None for any other text."""
+    if not (isinstance(text, Call) and text.function == "to_string" and isinstance(kind_of(text), types.Timestamp)):
+        return None
+    found = scope.value(text.arguments[0])
+    micros = Column(f"columns.micros({found.text})")
+    return _failing(_helper("time.day_text", micros), found.fails, _helper("time.outside", micros))
+
+
 def _to_enum(scope: Scope, expr: Call) -> Column:
     found, enum = scope.value(expr.arguments[0]), strip(expr.type)
     assert isinstance(enum, types.Enumeration)
@@ -315,6 +338,7 @@ COLUMN_FUNCTIONS: dict[str, Emit] = {
     "coalesce": _coalesce,
     "replace": _replace,
     "join": _join,
+    "left": _left,
     "to_enum": _to_enum,
     "list_sum": _total,
     "list_mean": _mean,

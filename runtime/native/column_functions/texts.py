@@ -143,6 +143,11 @@ LONGEST_INDEX = 2**40
 """Farther than any text or list reaches, and not so far that adding a length overflows."""
 
 
+def left(value: pl.Expr, count: pl.Expr) -> pl.Expr:
+    """The first code points."""
+    return _given(value.str.slice(0, count.clip(0)), value, count)
+
+
 def right(value: pl.Expr, count: pl.Expr) -> pl.Expr:
     """The last code points."""
     first = (value.str.len_chars().cast(pl.Int64) - count.clip(0)).clip(0)
