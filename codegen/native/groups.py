@@ -102,7 +102,7 @@ def _partial(grouping: Grouping, parts: Sequence[Partial], prepared: Sequence[st
     elif grouping.keyed:
         grouped = f"columns.by_key(frame, {columns})"
     else:
-        grouped = _grouped("frame", "", columns)
+        grouped = _as_one("frame", columns)
     lines = [*prepared, _returned(grouped, parts)]
     return frame_function(f"{grouping.name}_partial", lines)
 
@@ -119,17 +119,17 @@ def _merged(grouping: Grouping, parts: Sequence[Partial]) -> str:
         ordered = f".sort({', '.join(*orders)}, nulls_last=False)"
     names = [name for part in parts for name, _ in part.columns]
     columns = ", ".join(f'{text}.alias("{name}")' for name, text in zip(names, texts, strict=True))
-    keys = ", ".join(f'"{key}"' for key in grouping.keys)
-    grouped = _grouped(f"frame{ordered}", keys, columns)
-    return _columnar(grouping, "merged", [_returned(grouped, parts)])
+    if grouping.keys:
+        keys = ", ".join(f'"{key}"' for key in grouping.keys)
+        made = f"columns.grouped(frame{ordered}, [{keys}], {columns})"
+    else:
+        made = _as_one(f"frame{ordered}", columns)
+    return _columnar(grouping, "merged", [_returned(made, parts)])
 
 
-def _grouped(frame: str, keys: str, columns: str) -> str:
-    """One row per group, in the order in which groups are met: what is run again comes out alike. All are one group
-    where there are no keys; `select` would give the values of lists as rows.
-    """
-    grouped = f"{frame}.group_by({keys or _ALL}, maintain_order=True).agg({columns})"
-    return grouped if keys else f'{grouped}.drop("@all")'
+def _as_one(frame: str, columns: str) -> str:
+    """All as one group; `select` would give the values of lists as rows."""
+    return f'{frame}.group_by({_ALL}).agg({columns}).drop("@all")'
 
 
 def _returned(grouped: str, parts: Sequence[Partial]) -> str:

@@ -5,6 +5,8 @@ The functions of the language stand in `ghcm.runtime.native.column_functions`. T
 its mask is true: the batch is then done again by rows. Nothing raises for any data.
 """
 
+from collections.abc import Sequence
+from functools import reduce
 from typing import Any, cast
 
 import polars as pl
@@ -172,9 +174,48 @@ def by_key(frame: pl.DataFrame, *parts: pl.Expr) -> pl.DataFrame:
     """
     runs = _runs(frame, "key") if isinstance(frame.schema["key"], pl.Struct) else []
     if not runs:
-        return frame.group_by("key", maintain_order=True).agg(*parts)
+        return grouped(frame, ["key"], *parts)
     key, none = pl.col("key").first(), pl.lit(0).alias("@all")
     return pl.concat([run.group_by(none, maintain_order=True).agg(key, *parts) for run in runs]).drop("@all")
+
+
+def grouped(frame: pl.DataFrame, keys: Sequence[str], *parts: pl.Expr) -> pl.DataFrame:
+    """One row for each group of rows that are alike in these columns, in the order in which groups are met. Those, and
+    fields of structs, that are the same in all rows tell none apart: one number is far cheaper to look up than several.
+    """
+    fields = [(key, *field) for key in keys for field in _fields(frame.get_column(key))]
+    same = [_is_same(values) for _, _, values in fields]
+    if not any(same):
+        return frame.group_by(keys, maintain_order=True).agg(*parts)
+    names = [f"@{number}" for number in range(len(fields))]
+    apart = [each[2].alias(name) for name, each, alike in zip(names, fields, same, strict=True) if not alike]
+    by = [each.name for each in apart] or [pl.lit(0).alias("@all")]
+    groups = frame.with_columns(apart).group_by(by, maintain_order=True).agg(*parts)
+    made: dict[str, pl.Expr] = {}
+    inner: dict[str, list[pl.Expr]] = {}
+    for name, (key, field, values), alike in zip(names, fields, same, strict=True):
+        value = pl.lit(values.head(1)).first() if alike else pl.col(name)
+        if field:
+            inner.setdefault(key, []).append(value.alias(field))
+        else:
+            made[key] = value.alias(key)
+    made |= {key: pl.struct(values).alias(key) for key, values in inner.items()}
+    return groups.select(*(made[key] for key in keys), *groups.columns[len(by) :])
+
+
+def _fields(column: pl.Series) -> list[tuple[str, pl.Series]]:
+    """The fields of structs that are all there, with their names; else the column."""
+    if not isinstance(column.dtype, pl.Struct) or not column.dtype.fields or column.null_count():
+        return [("", column)]
+    return [(each.name, each) for each in column.struct.unnest()]
+
+
+def _is_same(column: pl.Series) -> bool:
+    """Whether all values are one and the same, as Polars and Python tell them apart."""
+    first = column.head(1)
+    if not _is_plain(column) or (column.tail(1) != first).any():
+        return False
+    return bool(len(column)) and not (column != first).any()
 
 
 def in_windows(frame: pl.DataFrame, key: str | None, *parts: pl.Expr) -> pl.DataFrame:
@@ -189,7 +230,8 @@ def in_windows(frame: pl.DataFrame, key: str | None, *parts: pl.Expr) -> pl.Data
     for run in runs:
         times = run.head(1).select(_WINDOW)
         window = [pl.lit(times.item(0, name), pl.Int64).alias(name) for name in times.columns]
-        groups = run.group_by(key if key is not None else pl.lit(0).alias("@all"), maintain_order=True).agg(*parts)
+        all_ = pl.lit(0).alias("@all")
+        groups = grouped(run, keys, *parts) if keys else run.group_by(all_, maintain_order=True).agg(*parts)
         made.append(groups.select(*keys, *window, pl.exclude(*keys, "@all")))
     return pl.concat(made)
 
@@ -198,22 +240,31 @@ def _runs(frame: pl.DataFrame, name: str) -> list[pl.DataFrame]:
     """The frame in parts whose records have one and the same value of a column of structs each; none where these would
     be many, or one would come again.
     """
-    fields = frame.get_column(name).struct.unnest()
-    plain = fields.width > 0 and not any(each.dtype.is_nested() or each.null_count() for each in fields)
-    if not frame.height or not plain:
+    fields = [each.to_physical() for each in frame.get_column(name).struct.unnest()]
+    if not fields or not frame.height or not all(map(_is_plain, fields)):
         return []
-    changes = fields.select(pl.any_horizontal(pl.all().slice(1) != pl.all().slice(0, frame.height - 1)))
-    begins = [0, *(at + 1 for at in changes.to_series().arg_true().head(_RUNS).to_list())]
-    if len(begins) > _RUNS or len(begins) > max(1, frame.height // _LONG) or fields[begins].is_duplicated().any():
+    before = frame.height - 1
+    changed = (each.slice(1) != each.slice(0, before) for each in fields)
+    changes = reduce(lambda one, other: one | other, changed)
+    count = 1 + (changes.sum() or 0)
+    if count > min(_RUNS, max(1, frame.height // _LONG)):
+        return []
+    begins = [0, *(at + 1 for at in changes.arg_true().to_list())]
+    if len({tuple([each[at] for each in fields]) for at in begins}) < count:
         return []
     return [frame.slice(at, end - at) for at, end in zip(begins, [*begins[1:], frame.height], strict=True)]
 
 
+def _is_plain(column: pl.Series) -> bool:
+    """Whether Python tells its values apart as Polars does."""
+    return not (column.dtype.is_nested() or column.dtype.is_float() or column.null_count())
+
+
 def too_late(start: pl.Expr, size: int, lateness: int) -> pl.Expr:
     """Where the window from `start` is closed already at the record's watermark, or leaves 64 bits."""
-    end = start + size
-    closed = pl.when(end > INT_MAX - lateness).then(pl.lit(INT_MAX, pl.Int64)).otherwise(end + lateness)
-    return (closed <= pl.col("@watermark")) | (start > pl.col("@time")) | (end < start)
+    reach = size + lateness
+    closed = start.clip(None, INT_MAX - reach) + reach
+    return (closed <= pl.col("@watermark")) | (start > INT_MAX - size)  # one below all times has come out above all
 
 
 def open_starts(size: int, every: int, lateness: int, offset: int = 0) -> tuple[pl.Expr, pl.Expr]:
