@@ -93,7 +93,7 @@ class ParquetSlices:
         """How many rows of a row group a slice should have."""
         columns = (group.column(number) for number in range(group.num_columns))
         size = sum(each.total_uncompressed_size for each in columns if each.path_in_schema in self.names)
-        of_one = max(8 * len(self.names), size // max(1, group.num_rows))
+        of_one: int = max(8 * len(self.names), size // max(1, group.num_rows))
         return max(_LEAST, min(most, _BYTES // of_one))
 
     def read(self, start: int, stop: int, partition: str, letters: Letters) -> Batch:

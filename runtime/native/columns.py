@@ -189,7 +189,7 @@ def grouped(frame: pl.DataFrame, keys: Sequence[str], *parts: pl.Expr) -> pl.Dat
         return frame.group_by(keys, maintain_order=True).agg(*parts)
     names = [f"@{number}" for number in range(len(fields))]
     apart = [each[2].alias(name) for name, each, alike in zip(names, fields, same, strict=True) if not alike]
-    by = [each.name for each in apart] or [pl.lit(0).alias("@all")]
+    by = [pl.col(each.name) for each in apart] or [pl.lit(0).alias("@all")]
     groups = frame.with_columns(apart).group_by(by, maintain_order=True).agg(*parts)
     made: dict[str, pl.Expr] = {}
     inner: dict[str, list[pl.Expr]] = {}
