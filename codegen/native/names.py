@@ -22,7 +22,7 @@ _CODE = (
     "RowCode, ScanCode, SinkCode, TaskCode, TimeCode, TotalsCode"
 )
 _FORMS = {
-    "column": ("collections", "network", "numbers", "texts", "time"),
+    "column": ("collections", "network", "numbers", "texts", "time", "time_texts"),
     "row": ("collections", "json", "network", "numbers", "texts", "time"),
 }
 """The modules of functions by form."""

@@ -121,7 +121,7 @@ TABLE = (
         },
         polars={
             Timestamp: 'column_time.local(columns.micros({0})).dt.strftime("%Y-%m-%dT%H:%M:%S%.6fZ")',
-            Date: "column_time.date_text({0})",
+            Date: "column_time_texts.date_text({0})",
             Duration: "column_numbers.duration_to_string(columns.micros({0}))", String: "{0}", Enumeration: "{0}",
             Decimal: "column_numbers.decimal_to_string({0}, {0.scale})", Float: _NO_TEXT,
             ELSE: "{0}.cast(pl.String)",

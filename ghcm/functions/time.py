@@ -373,8 +373,8 @@ TEXTS = (
             f'format_time({_LATER}, "%Y")': Failure.OVERFLOW,
         },
         polars={
-            Date: "column_time.format_date({0}, {1:bare})",
-            ELSE: "column_time.format_time(columns.micros({0}), {1:bare}{2:zone})",
+            Date: "column_time_texts.format_date({0}, {1:bare})",
+            ELSE: "column_time_texts.format_time(columns.micros({0}), {1:bare}{2:zone})",
         },
         polars_fails=_OUTSIDE | {ELSE: "column_time.outside(columns.micros({0}){2:zone})"},
     ),

@@ -251,7 +251,7 @@ def _day_text(scope: Scope, text: Expr) -> Column | None:
         return None
     found = scope.value(text.arguments[0])
     micros = Column(f"columns.micros({found.text})")
-    return _failing(_helper("time.day_text", micros), found.fails, _helper("time.outside", micros))
+    return _failing(_helper("time_texts.day_text", micros), found.fails, _helper("time.outside", micros))
 
 
 def _to_enum(scope: Scope, expr: Call) -> Column:
