@@ -5,61 +5,12 @@ is a constant name of the IANA data base; without one it is UTC. A local time th
 moment; one that it leaves out is read by the offset before the gap, as Python and Java do.
 """
 
-from collections.abc import Callable
-
-from ghcm.errors import suggest
 from ghcm.functions.arithmetic import OVERFLOWS
-from ghcm.functions.table import ELSE, BadConstant, Choice, ConstantRule, Example, Failure, Function
+from ghcm.functions.table import ELSE, Choice, Example, Failure, Function
+from ghcm.functions.time_constants import pattern, read_by, readable, unit, written_by, zoned
 from ghcm.signatures import DATE, DURATION, FLOAT, INT, STRING, TIMESTAMP, Rule, first, fixed
-from ghcm.types import Date, Float, String, Timestamp, Type
-from ghcm.values.timestamps import DATE_UNITS, FIRST_MICROS, LAST_MICROS, UNITS, BadWord, check_format, layout_of, zones
-
-
-def zoned(index: int) -> ConstantRule:
-    """That argument, if it is given, is a time zone."""
-
-    def rule(types: tuple[Type, ...], values: tuple[object, ...]) -> BadConstant | None:
-        zone = values[index] if index < len(values) else "UTC"
-        if zone in zones():
-            return None
-        hint = suggest(str(zone), zones()) or 'Zones are called as in "Europe/Berlin" and "UTC".'
-        return BadConstant(index, f'there is no time zone "{zone}"', hint)
-
-    return rule
-
-
-def unit(types: tuple[Type, ...], values: tuple[object, ...]) -> BadConstant | None:
-    """A unit that the value has, then perhaps a zone."""
-    known = DATE_UNITS if isinstance(types[0], Date) else UNITS
-    if values[1] in known:
-        return zoned(2)(types, values)
-    kind = "a date has" if isinstance(types[0], Date) else "there is"
-    return BadConstant(1, f'{kind} no unit "{values[1]}"', f"Units are {', '.join(known)}.")
-
-
-def pattern(check: Callable[[str, tuple[Type, ...], bool], None]) -> ConstantRule:
-    """A pattern that the check lets through, then perhaps a zone."""
-
-    def rule(types: tuple[Type, ...], values: tuple[object, ...]) -> BadConstant | None:
-        try:
-            check(str(values[1]), types, len(values) > 2)
-        except BadWord as bad:
-            return BadConstant(1, bad.reason, bad.hint)
-        return zoned(2)(types, values)
-
-    return rule
-
-
-def read_by(text: str, types: tuple[Type, ...], zone: bool) -> None:
-    """BadWord where no moment can be read by the pattern."""
-    if "z" in layout_of(text).fields and zone:
-        raise BadWord('the text says its offset by "%z", and a zone is given', "Leave one of them out.")
-
-
-def written_by(text: str, types: tuple[Type, ...], zone: bool) -> None:
-    """BadWord where the value cannot be written by the pattern."""
-    check_format(text, of_date=isinstance(types[0], Date))
-
+from ghcm.types import Date, Float, String, Timestamp
+from ghcm.values.timestamps import FIRST_MICROS, LAST_MICROS, UNITS
 
 _LEAVES = (("{value} IS NULL{given:after}", Failure.OVERFLOW, "it leads out of the years 1 to 9999"),)
 _MILLIS = "({0} div 1000L - CASE WHEN {0} % 1000L < 0 THEN 1L ELSE 0L END)"
@@ -76,6 +27,11 @@ _OUTSIDE: dict[Choice, str] = {Date: "column_time.date_outside({0})"}
 _LATER = "from_micros(9223372036854775807)"
 """A moment far behind the year 9999."""
 _MOMENT = 'to_timestamp("2026-03-29T00:30:05.000006Z")'
+
+
+def _text(value: str) -> tuple[str, str]:
+    """A record of one text."""
+    return "{ s: string }", f'{{ s: "{value}" }}'
 
 
 # fmt: off
@@ -309,12 +265,13 @@ TEXTS = (
     Function(
         "to_date", "(t[, zone])", first(fixed(DATE, TIMESTAMP), fixed(DATE, STRING), fixed(DATE, TIMESTAMP, STRING)),
         says="the day of a timestamp; of a text such as 2026-01-02",
-        failures=(Failure.BAD_CAST, Failure.OVERFLOW), constants=(1,), bad_constant=zoned(1),
-        shows={
-            'to_date("2026-01-02")': '"2026-01-02"',
-            'to_date(to_timestamp("2026-01-02T23:30Z"), "Europe/Berlin")': '"2026-01-03"',
-            'to_date("2026-02-29")': Failure.BAD_CAST, f"to_date({_LATER})": Failure.OVERFLOW,
-        },
+        failures=(Failure.BAD_CAST, Failure.OVERFLOW), constants=(1,), bad_constant=readable(DATE),
+        shows=(
+            Example("to_date(r.s)", '"2026-01-02"', given=_text("2026-01-02")),
+            Example('to_date(to_timestamp("2026-01-02T23:30Z"), "Europe/Berlin")', '"2026-01-03"'),
+            Example("to_date(r.s)", fails=Failure.BAD_CAST, given=_text("2026-02-29")),
+            Example(f"to_date({_LATER})", fails=Failure.OVERFLOW),
+        ),
         python={String: "row_time.to_date({0})", ELSE: "row_time.day_at({0}{1:zone})"},
         polars={
             String: "column_time.parse_date({0})", ELSE: "column_time.local(columns.micros({0}){1:zone}).dt.date()",
@@ -329,12 +286,13 @@ TEXTS = (
         first(fixed(TIMESTAMP, DATE), fixed(TIMESTAMP, STRING), fixed(TIMESTAMP, DATE, STRING)),
         says="midnight of a date; of a text of ISO 8601: 2026-01-02, then perhaps T or a space and 03:04, :05, "
         ".000006, and Z or an offset such as +01:00, else UTC; digits behind the microseconds are cut",
-        failures=(Failure.BAD_CAST, Failure.OVERFLOW), constants=(1,), bad_constant=zoned(1),
-        shows={
-            'to_timestamp("2026-01-02 03:04:05+01:00")': '"2026-01-02T02:04:05.000000Z"',
-            'to_timestamp(date_of(2026, 7, 1), "Europe/Berlin")': '"2026-06-30T22:00:00.000000Z"',
-            'to_timestamp("yesterday")': Failure.BAD_CAST, 'to_timestamp("0001-01-01T00:00+01:00")': Failure.OVERFLOW,
-        },
+        failures=(Failure.BAD_CAST, Failure.OVERFLOW), constants=(1,), bad_constant=readable(TIMESTAMP),
+        shows=(
+            Example("to_timestamp(r.s)", '"2026-01-02T02:04:05.000000Z"', given=_text("2026-01-02 03:04:05+01:00")),
+            Example('to_timestamp(date_of(2026, 7, 1), "Europe/Berlin")', '"2026-06-30T22:00:00.000000Z"'),
+            Example("to_timestamp(r.s)", fails=Failure.BAD_CAST, given=_text("yesterday")),
+            Example("to_timestamp(r.s)", fails=Failure.OVERFLOW, given=_text("0001-01-01T00:00+01:00")),
+        ),
         python={String: "row_time.to_timestamp({0})", ELSE: "row_time.date_to_timestamp({0}{1:zone})"},
         polars={
             String: "columns.timestamp(column_time.parse({0}))",

@@ -198,6 +198,8 @@ def _comment(scene: _Scene) -> str:
 def _general(scene: _Scene) -> _Words:
     known = _OPERATORS.get(str(scene.found), "") if "AND" in scene.accepted else ""
     hint = _comment(scene) or known
+    if scene.kind == "STRING" and scene.before in ("date", "timestamp"):
+        hint = f"beside a {scene.before} the text stands alone; elsewhere write to_{scene.before}({scene.found})"
     if scene.kind == "STRING" and scene.before == "f":
         hint = 'write "..." + to_string(x) + "..."'
     if scene.kind == "STRING" and scene.after == "COLON" and "NAME" in scene.accepted:

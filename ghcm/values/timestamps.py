@@ -11,7 +11,7 @@ from functools import cache
 from typing import NoReturn
 from zoneinfo import available_timezones
 
-from ghcm.types import INT_MAX, INT_MIN
+from ghcm.types import INT_MAX, INT_MIN, Date, Timestamp
 from ghcm.values.texts import shown
 
 _MICROS = 1_000_000
@@ -229,3 +229,31 @@ ISO_DATE = Layout(_ISO_DAY, ("Y", "m", "d"))
 """Dates of ISO 8601."""
 ISO_TIMESTAMP = Layout(f"{_ISO_DAY}(?:[T ]{_ISO_CLOCK}{_ISO_ZONE})?", ("Y", "m", "d", "H", "M", "S", "f", "z"))
 """Timestamps of ISO 8601: a date, and a time of day with an offset from UTC. Digits behind the microseconds are cut."""
+
+
+def read_time(text: str, to: Date | Timestamp) -> int | None:
+    """The day or moment that a constant text is, since 1970, as `to_date` and `to_timestamp` read it; None for others.
+
+    >>> read_time("1970-01-02", Date()), read_time("2026-02-29", Date())
+    (1, None)
+
+    >>> read_time("1970-01-01 01:00:00.5+01:00", Timestamp())
+    500000
+    """
+    found = re.fullmatch((ISO_DATE if isinstance(to, Date) else ISO_TIMESTAMP).regex, text)
+    try:
+        days = parse_date(text[:10]) if found else LAST_DAY + 1
+    except ValueError:
+        return None
+    if found is None or isinstance(to, Date):
+        return days if FIRST_DAY <= days <= LAST_DAY else None
+    hour, minute, second = (int(each or 0) for each in found.groups()[3:6])
+    fraction, zone = (found[7] or "").ljust(6, "0")[:6], found[8] or "Z"
+    east = 0 if zone == "Z" else int(f"{zone[0]}1") * (int(zone[1:3]) * 60 + int(zone[3:].lstrip(":") or 0))
+    micros = (((days * 24 + hour) * 60 + minute - east) * 60 + second) * _MICROS + int(fraction)
+    return micros if FIRST_MICROS <= micros <= LAST_MICROS else None
+
+
+def how_written(to: Date | Timestamp) -> str:
+    """How a constant of such a type is written into a program."""
+    return 'A day is written "2026-01-02".' if isinstance(to, Date) else 'A moment is written "2026-01-02T03:04:05Z".'

@@ -53,6 +53,13 @@ _BOTH_FAIL = (
 
 FORMS: tuple[Form, ...] = (
     *(Form(text, columnar=False) for text in _BOTH_FAIL),
+    Form(
+        'r => let day = add_days(to_date("1970-01-01"), r.n % 30000) in { late: day >= "1970-01-02", '
+        'one: day in ["1970-01-01", "2026-01-02"], some: [day, "2026-02-01"], '
+        'kind: match day { "1970-01-01" => 1, "2000-01-01".."2030-12-31" => 2, _ => 3 }, '
+        'other: if r.n > 0 then day else to_date("2026-03-01"), '
+        'moment: max(from_micros(r.n), "1970-01-01T01:00:00.000001+01:00") }'
+    ),
     Form("r => r.ints.map(x => x * 2)"),
     Form("r => r.ints.map(x => x + r.n)"),
     Form("r => r.ints.map(x => 1)"),

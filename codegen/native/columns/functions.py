@@ -363,7 +363,8 @@ def refusal(call: Call) -> str:
 
 def _refuse_items(call: Call) -> str:
     kind = kind_of(call)
-    plain = not isinstance(kind, types.List) or isinstance(kind.item, types.Bool | types.Int | types.String)
+    read_alike = types.Bool | types.Date | types.Int | types.String | types.Timestamp
+    plain = not isinstance(kind, types.List) or isinstance(kind.item, read_alike)
     return "" if plain else "contains: Polars compares floats, nulls and nested values inside lists in its own way"
 
 

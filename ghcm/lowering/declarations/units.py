@@ -16,13 +16,14 @@ from ghcm.expr import Expr, Param
 from ghcm.language import ast
 from ghcm.lowering.context import Context, Scope
 from ghcm.lowering.drafts import Draft, Flow, Signature, Surroundings, UnitDraft
-from ghcm.lowering.expressions.constants import NotConstant, constant, how_written
+from ghcm.lowering.expressions.constants import NotConstant, constant
 from ghcm.lowering.expressions.functions import whole
 from ghcm.lowering.expressions.records import fits
 from ghcm.lowering.pipelines import evaluate, named_nodes
 from ghcm.spg.graph import Parameter
 from ghcm.spg.ops import Changes, Publish, Reply, To
-from ghcm.types import Shape, Type, has_union
+from ghcm.types import Date, Shape, Timestamp, Type, has_union, strip
+from ghcm.values.timestamps import how_written
 
 
 def signature_of(unit: ast.UnitDecl, context: Context) -> Signature:
@@ -68,7 +69,8 @@ def _parameter(written: ast.Parameter, type_: Type | None, context: Context) -> 
     try:
         return Parameter(name, type_, False, constant(value))
     except NotConstant:
-        hint = how_written(type_)
+        time = strip(type_)
+        hint = how_written(time) if isinstance(time, Date | Timestamp) else ""
         raise context.report(Code.NOT_CONSTANT, f"{what} is not a constant", default.span, hint=hint) from None
 
 

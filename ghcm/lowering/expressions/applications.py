@@ -14,18 +14,20 @@ from ghcm.functions import FAMILIES, FUNCTIONS, SUMMARIES, resolve
 from ghcm.language import ast
 from ghcm.lowering import foreign_idioms
 from ghcm.lowering.context import Context, Scope
-from ghcm.lowering.expressions.constants import check_arithmetic, check_read, check_written, how_written
+from ghcm.lowering.expressions.constants import check_arithmetic, check_read, check_written, known
 from ghcm.lowering.expressions.conversion import alike_or_report, convert
 from ghcm.lowering.expressions.decimals import beside_decimals, decimal_advice, quotient, round_half_up, to_decimal
-from ghcm.lowering.expressions.enums import beside_enums, to_enum
+from ghcm.lowering.expressions.enums import to_enum
 from ghcm.lowering.expressions.functions import call_defined
 from ghcm.lowering.expressions.records import json_to
 from ghcm.lowering.expressions.regex import BadPattern, Pattern, canonical
+from ghcm.lowering.expressions.texts import beside_texts
 from ghcm.lowering.types import kind_words
 from ghcm.operators import OPERATORS
 from ghcm.reducers import AggregateFunction
 from ghcm.source import Span
 from ghcm.types import is_nullable, pair_of, strip
+from ghcm.values.timestamps import how_written
 
 CALLABLE: dict[str, str] = {
     written: function.name
@@ -80,10 +82,10 @@ def apply(written: ast.Apply, scope: Scope) -> Expr:
             raise scope.report(Code.BAD_OPERANDS, f'"{name}" {reason}', operand.span or operand.value.span)
     if function in _TYPED:
         return _TYPED[function](operands, written.span, scope)
-    known = every(lambda operand: scope.typed(operand.value), operands)
+    values = every(lambda operand: scope.typed(operand.value), operands)
     if name == "map_of":
-        return operation(function, (_entries_of(known, written.span, context),), written.span, context, name)
-    return _checked(function, known, [operand.value.span for operand in operands], written, context)
+        return operation(function, (_entries_of(values, written.span, context),), written.span, context, name)
+    return _checked(function, values, [operand.value.span for operand in operands], written, context)
 
 
 def _entries_of(arguments: tuple[Expr, ...], span: Span | None, context: Context) -> Expr:
@@ -109,7 +111,7 @@ def _checked(
     check_written(function, arguments, spans, context)
     made = operation(function, arguments, written.span, context)
     check_read(made, spans, context)
-    return made
+    return known(made)
 
 
 def operation(function: str, arguments: tuple[Expr, ...], span: Span | None, context: Context, sign: str = "") -> Call:
@@ -119,7 +121,7 @@ def operation(function: str, arguments: tuple[Expr, ...], span: Span | None, con
     entry = FUNCTIONS[function]
     if function == "mul" and len(arguments) == 2 and isinstance(strip(arguments[1].type), types.Duration):
         arguments = _length_first(arguments)
-    arguments = beside_decimals(function, beside_enums(function, arguments, span, context))
+    arguments = beside_decimals(function, beside_texts(function, arguments, span, context))
     found = tuple(argument.type for argument in arguments)
     resolution = resolve(entry, found)
     if resolution is not None:
@@ -224,8 +226,9 @@ def _advice(function: str, arguments: tuple[Expr, ...]) -> str:
     numbers = [isinstance(each, types.Int | types.Int32 | types.Float) for each in stripped]
     if any(isinstance(each, types.String) for each in stripped) and any(numbers):
         return "to_string(x) makes text of a number, to_int(x) and to_float(x) read one."
-    if types.String() in stripped and (hints := [hint for each in stripped if (hint := how_written(each))]):
-        return hints[0]
+    times = [each for each in stripped if isinstance(each, types.Date | types.Timestamp)]
+    if types.String() in stripped and times:
+        return f"{how_written(times[0])} to_{times[0]}(x) reads a text."
     if any(isinstance(each, types.Duration) for each in stripped) and function in ("mul", "div", "floordiv", "mod"):
         return _LENGTHS
     if any(isinstance(each, types.Date) for each in stripped) and function in ("add", "sub"):

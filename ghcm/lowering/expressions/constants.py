@@ -33,7 +33,7 @@ from ghcm.types import (
     strip,
 )
 from ghcm.values.texts import address_text, parse_address, parse_path, parse_subnet
-from ghcm.values.timestamps import parse_date, parse_timestamp
+from ghcm.values.timestamps import read_time
 
 
 class NotConstant(ValueError):
@@ -51,25 +51,21 @@ def constant(expr: Expr) -> Value:
             return list(map(constant, items))
         case Call(function="from_micros", arguments=(micros,)):
             return constant(micros)
-        case Call(function="to_timestamp", arguments=(Literal(value=str() as text),)):
-            return _read(parse_timestamp, text)
-        case Call(function="to_date", arguments=(Literal(value=str() as text),)):
-            return _read(parse_date, text)
         case Call(function="date_of", arguments=(Literal(value=year), Literal(value=month), Literal(value=day))):
             return _day(year, month, day)
         case Call() | Get() | If() | Var() | Param() | ForEach() | Let() | Try():
             raise NotConstant
 
 
-def how_written(type_: Type) -> str:
-    """How a timestamp or a date is written into a program; nothing for what has literals."""
-    match strip(type_):
-        case Timestamp():
-            return 'A moment is written to_timestamp("2026-01-02T03:04:05Z").'
-        case Date():
-            return 'A day is written to_date("2026-01-02").'
-        case _:  # every other type has literals, or none is asked for
-            return ""
+def known(call: Call) -> Expr:
+    """A day or moment that is read from a constant text, as a constant; any other call as it is."""
+    match call:
+        case Call(function="to_date" | "to_timestamp", arguments=(Literal(value=str() as text),)):
+            to = strip(call.type)
+            read = read_time(text, to) if isinstance(to, Date | Timestamp) else None
+            return call if read is None else Literal(read, call.type)
+        case _:  # its value is known when it runs, or `constant` says it
+            return call
 
 
 def way_to(found: Type, to: Type) -> str:
@@ -118,13 +114,6 @@ _MADE_BY: dict[tuple[type, type], str] = {
     (Timestamp, Float): "to_seconds",
     (Duration, Float): "to_seconds",
 }
-
-
-def _read(parse: Callable[[str], int], text: str) -> int:
-    try:
-        return parse(text if text[:1].isdigit() else "")
-    except ValueError:
-        raise NotConstant from None
 
 
 def _day(*parts: Value) -> int:

@@ -1,7 +1,8 @@
 """The conversions that the language makes by itself, as explicit expressions: int32 to int to float, an enum to string,
 whole numbers and decimals to decimals of more digits, and a `?` more.
 
-Literals take the type that is asked for as they are. Nothing is ever narrowed here, and nothing can fail when it runs.
+Literals take the type that is asked for as they are, texts that of a day or moment too. Nothing is ever narrowed here,
+and nothing can fail when it runs.
 """
 
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from ghcm.lowering.narrowing import path_of, to_known
 from ghcm.source import Span
 from ghcm.types import Type, as_nullable, is_nullable, nullable_like, strip
 from ghcm.unification import accepts, unify
+from ghcm.values.timestamps import read_time
 
 
 def convert(expr: Expr, to: Type) -> Expr | None:
@@ -85,13 +87,17 @@ def _agree(to: Type, found: Type) -> bool:
 
 def common_type(values: Sequence[Expr], unions: Sequence[types.Struct] = ()) -> Type | None:
     """The smallest type that all values convert to, or None. An empty list takes the type of the others, and so do
-    constant strings that are values of an enum. Several records are the one union that holds them all."""
+    constant texts that are values of an enum, days or moments. Several records are the one union that holds them all.
+    """
     telling = [value for value in values if not (isinstance(value, MakeList) and not value.items)] or list(values[:1])
     holding = [each for each in unions if _holds(each, telling)]
     if len(holding) == 1:
         return as_nullable(holding[0]) if any(is_nullable(each.type) for each in telling) else holding[0]
     if any(isinstance(strip(value.type), types.Decimal) for value in telling):
         telling = [(written_decimal(each) or each) if isinstance(each, Literal) else each for each in telling]
+    time = next((kind for each in telling if isinstance(kind := strip(each.type), types.Date | types.Timestamp)), None)
+    if time is not None:
+        telling = [each if text_of(each) is None else convert(each, time) or each for each in telling]
     found: Type | None = telling[0].type
     for value in telling[1:]:
         found = None if found is None else unify(found, value.type)
@@ -134,6 +140,12 @@ def _holds(union: types.Struct, values: Sequence[Expr]) -> bool:
     return several and len(structs) == len(found) and all(each and set(each) <= set(union.variants) for each in mine)
 
 
+def text_of(expr: Expr) -> str | None:
+    """A constant text; None for any other expression."""
+    plain = isinstance(expr, Literal) and isinstance(strip(expr.type), types.String)
+    return expr.value if plain and isinstance(expr, Literal) and isinstance(expr.value, str) else None
+
+
 def _literal_of(expr: Expr, enum: Type) -> bool:
     return isinstance(expr, Literal) and isinstance(expr.value, str) and _literal(expr, enum) is not None
 
@@ -146,6 +158,9 @@ def _literal(literal: Literal, to: Type) -> Expr | None:
         return Literal(value, wanted) if value in wanted.values else None
     if isinstance(literal.type, types.Enumeration) and isinstance(wanted, types.String):
         return Literal(value, wanted)
+    if isinstance(value, str) and isinstance(wanted, types.Date | types.Timestamp):
+        read = read_time(value, wanted)
+        return None if read is None else Literal(read, wanted)
     if isinstance(wanted, types.Decimal) and not isinstance(literal.type, types.Bool):
         return decimal_constant(value, wanted)
     if not isinstance(value, int) or not isinstance(literal.type, types.Int | types.Int32):

@@ -1,21 +1,15 @@
-"""Enums in expressions: `Proto.tcp`, `to_enum(s, Proto)`, and constant strings that stand beside values of an enum."""
+"""Enums in expressions: `Proto.tcp`, `to_enum(s, Proto)`, and what is said of a text that is no value of one."""
 
 import json
 
 from ghcm.codes import Code
-from ghcm.errors import Reported, both, every, suggest
-from ghcm.expr import Call, Expr, Literal, MakeList
+from ghcm.errors import Reported, both, suggest
+from ghcm.expr import Call, Expr, Literal
 from ghcm.language import ast
 from ghcm.lowering.context import Context, Scope
-from ghcm.lowering.expressions.conversion import convert
 from ghcm.source import Span
-from ghcm.types import Enumeration, List, Map, Nullable, String, Type, member_text, nullable_like, strip
+from ghcm.types import Enumeration, List, String, Type, member_text, nullable_like, strip
 
-_COMPARED = ("eq", "ne", "lt", "le", "gt", "ge")
-"""Where a constant string that is no value of the enum is a mistake."""
-_JOINED = ("coalesce", "least", "greatest")
-"""Where it makes a string of both."""
-_LOOKED_UP = ("contains", "get", "has_key")
 _REASONABLE = 12
 """So many values a message lists."""
 
@@ -46,13 +40,6 @@ def report_no_value(enum: Enumeration, text: str, span: Span | None, context: Co
     return context.report(Code.NO_MEMBER, message, span, detail=detail, hint=suggest(text, enum.values))
 
 
-def check_constant(expr: Expr, to: Type, span: Span | None, context: Context) -> None:
-    """Report a constant string that is no value of the enum asked for."""
-    enum, text = strip(to), _constant(expr)
-    if text is not None and isinstance(enum, Enumeration):
-        raise report_no_value(enum, text, span, context)
-
-
 def hint_of_enum(expr: Expr, to: Type) -> str:
     """How a string becomes a value of the enum asked for."""
     enum = strip(to)
@@ -60,46 +47,6 @@ def hint_of_enum(expr: Expr, to: Type) -> str:
         return ""
     shown = enum.name or f"[{', '.join(json.dumps(each, ensure_ascii=False) for each in enum.values)}]"
     return f"to_enum(s, {shown}) reads a string as one of its values."
-
-
-def beside_enums(function: str, arguments: tuple[Expr, ...], span: Span | None, context: Context) -> tuple[Expr, ...]:
-    """The arguments of a comparison or choice, constant strings beside an enum as its values."""
-    if function in _LOOKED_UP and len(arguments) == 2:
-        return _in_list(arguments, span, context)
-    enum = next((kind for each in arguments if isinstance(kind := strip(each.type), Enumeration)), None)
-    if enum is None or function not in (*_COMPARED, *_JOINED):
-        return arguments
-    return every(lambda each: _beside(each, enum, function, span, context), arguments)
-
-
-def _beside(expr: Expr, enum: Enumeration, function: str, span: Span | None, context: Context) -> Expr:
-    text = _constant(expr)
-    if text is None or text in enum.values:
-        return expr if text is None else Literal(text, enum)
-    if function in _JOINED:
-        return expr
-    raise report_no_value(enum, text, span, context)
-
-
-def _in_list(arguments: tuple[Expr, ...], span: Span | None, context: Context) -> tuple[Expr, ...]:
-    """`list.contains(value)` and `map.get(key)`, where one of the two is of an enum and the other is written out."""
-    several, one = arguments
-    match strip(several.type), strip(one.type):
-        case Map(key=Enumeration() as enum), String():
-            return several, _beside(one, enum, "eq", span, context)
-        case List(item=(Enumeration() as enum) | Nullable(of=Enumeration() as enum)), String():
-            return several, _beside(one, enum, "eq", span, context)
-        case List(item=item), Enumeration() as enum if strip(item) == String() and isinstance(several, MakeList):
-            every(lambda each: _beside(each, enum, "eq", span, context), several.items)
-            to = List(nullable_like(enum, item))
-            return convert(several, to) or several, one
-        case _:  # no constant stands beside an enum here
-            return arguments
-
-
-def _constant(expr: Expr) -> str | None:
-    plain = isinstance(expr, Literal) and isinstance(strip(expr.type), String)
-    return expr.value if plain and isinstance(expr, Literal) and isinstance(expr.value, str) else None
 
 
 def to_enum(operands: tuple[ast.Argument, ...], span: Span | None, scope: Scope) -> Expr:

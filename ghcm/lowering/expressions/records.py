@@ -13,9 +13,10 @@ from ghcm.expr import Call, Expr, Get, Literal, MakeStruct, complete
 from ghcm.language import ast
 from ghcm.lowering.arguments import misspelt
 from ghcm.lowering.context import Context, Scope, let_bound
-from ghcm.lowering.expressions.constants import how_written, way_to
+from ghcm.lowering.expressions.constants import way_to
 from ghcm.lowering.expressions.conversion import convert
-from ghcm.lowering.expressions.enums import check_constant, hint_of_enum
+from ghcm.lowering.expressions.enums import hint_of_enum
+from ghcm.lowering.expressions.texts import check_constant
 from ghcm.lowering.expressions.unions import as_union_type
 from ghcm.source import Span
 from ghcm.spg.notation.types import print_type
@@ -157,8 +158,7 @@ def fits(expr: Expr, to: Type, what: str, span: Span | None, context: Context, c
         code = Code.MAY_BE_NULL if code is Code.WRONG_TYPE else code
         raise context.report(code, message, span, detail=detail, hint=hint)
     computed = code is Code.WRONG_TYPE and not isinstance(expr, Literal)
-    way = way_to(expr.type, to) if computed else how_written(to) if strip(expr.type) == String() else ""
-    hint = hint_of_enum(expr, to) or way
+    hint = hint_of_enum(expr, to) or (way_to(expr.type, to) if computed else "")
     message = f'{what} is "{to}", but this is "{expr.type}"'
     raise context.report(code, message, span, detail=_difference(to, expr.type), hint=hint)
 

@@ -19,12 +19,13 @@ def test_constants_of_the_text() -> None:
         responsive batch job(
           since: timestamp = to_timestamp("2024-02-29T00:00:05Z"),
           day: date = to_date("2024-02-29"),
-          same: date = date_of(2024, 2, 29)
+          same: date = date_of(2024, 2, 29),
+          also: date = "2024-02-29"
         ) {
           memory([{ at: to_timestamp("2024-02-29T00:00:05Z"), day: date_of(2024, 2, 29) }]).reply()
         }""")
     job = found.unit("job")
-    assert [parameter.default for parameter in job.parameters] == [_MOMENT, _DAY, _DAY]
+    assert [parameter.default for parameter in job.parameters] == [_MOMENT, _DAY, _DAY, _DAY]
     source = job.tasks[0].op
     assert isinstance(source, Source) and isinstance(source.connector, Memory)
     assert source.connector.rows == ((_MOMENT, _DAY),)
@@ -44,5 +45,7 @@ def test_constants_of_python() -> None:
 
 
 def test_what_no_calendar_has_is_no_constant() -> None:
-    for day in ("date_of(2026, 2, 29)", 'to_date("+9999-01-01")', "date_of(99999999999, 1, 1)"):
+    for day in ("date_of(2026, 2, 29)", "date_of(99999999999, 1, 1)"):
         assert codes(f"responsive batch job(day: date = {day}) {{ memory([1]).reply() }}") == ["GHCM-225"]
+    for day in ('to_date("+9999-01-01")', '"0000-01-01"', '"2026-1-01"'):
+        assert codes(f"responsive batch job(day: date = {day}) {{ memory([1]).reply() }}") == ["GHCM-230"]
