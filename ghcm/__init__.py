@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ghcm.language.fluent.connectors import (
         Cache,
         Sink,
+        cumulating,
         discard,
         files,
         generate,
@@ -76,6 +77,7 @@ __all__ = [
     "between",
     "coalesce",
     "commutative",
+    "cumulating",
     "dataclass_of",
     "discard",
     "fields",

@@ -56,10 +56,13 @@ def operator_name(op: ops.Op) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Panes:
-    """The windows that share slices of `width_us`."""
+    """The windows that share slices of `width_us`. `begin_us`: of those that share their starts, how far behind
+    multiples of their size these lie.
+    """
 
     size_us: int
     every_us: int
+    begin_us: int | None = None
 
     @property
     def width_us(self) -> int:
@@ -80,16 +83,17 @@ def panes_of(unit: Unit) -> dict[str, Panes]:
             continue
         groups = list(_groups(task, consumers))
         if groups and None not in groups:
-            panes = Panes(assigner.size_us, assigner.every_us)
+            begin = assigner.offset_us if isinstance(assigner, windows.Cumulating) else None
+            panes = Panes(assigner.size_us, assigner.every_us, begin)
             found |= {task.id: panes} | {group.id: panes for group in groups if group is not None}
     return found
 
 
-def _assigned(op: ops.Op) -> tuple[windows.Sliding | None, tuple[ops.Op, ...]]:
-    """The sliding windows that a task assigns, and what it does behind them."""
+def _assigned(op: ops.Op) -> tuple[windows.Sliding | windows.Cumulating | None, tuple[ops.Op, ...]]:
+    """The windows a record may be in several of that a task assigns, and what it does behind them."""
     chained: tuple[ops.Op, ...] = tuple(stage.op for stage in op.stages) if isinstance(op, ops.Fused) else (op,)
     for index, each in enumerate(chained):
-        if isinstance(each, ops.Window) and isinstance(each.assigner, windows.Sliding):
+        if isinstance(each, ops.Window) and isinstance(each.assigner, windows.Sliding | windows.Cumulating):
             return each.assigner, chained[index + 1 :]
     return None, ()
 

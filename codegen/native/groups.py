@@ -209,7 +209,10 @@ def grouping(at: Place, op: GroupOp) -> Section:
     timed = isinstance(op, AggregateByKey) and _by_time(op.aggregates)
     arrivals = _arrivals(op.aggregates) if isinstance(op, AggregateByKey) else ()
     panes = panes_of(at.unit).get(at.task.id)
-    slices = None if panes is None else f"({panes.size_us:_}, {panes.every_us:_})"
+    slices = None
+    if panes is not None:
+        begin = "" if panes.begin_us is None else f", {panes.begin_us:_}"
+        slices = f"({panes.size_us:_}, {panes.every_us:_}{begin})"
     parts = {part: f"{name}_{part}" for part in (*_PARTS, *made)}
     parts |= {"nothing": zero} if zero and taken.shape is Shape.STREAM else {}
     code = entry(

@@ -133,6 +133,8 @@ def _called(scope: Scope, op: ops.Op, gives: Type) -> str:
             offset = f", offset={assigner.offset_us}" if assigner.offset_us else ""
             return f"{call}{offset}{scope.keeping()})"
         case _:  # what expressions say
+                case windows.Cumulating(size_us=size, every_us=every):
+                    call = f"cumulated(job, rows, {scope.step()}, {size}, {every}"
             raise ValueError(f"no call does {op}")
 
 

@@ -34,7 +34,10 @@ OPERATORS = {
     "with_watermark": _meant("event_time"),
     **dict.fromkeys(("sum", "mean", "avg", "average", "min", "max", "agg"), _AGGREGATED),
     **dict.fromkeys(("collect", "show", "print", "execute"), _ENDS),
-    **{name: f"Windows are assigned by window({name}(...))." for name in ("tumbling", "sliding", "session")},
+    **{
+        name: f"Windows are assigned by window({name}(...))."
+        for name in ("tumbling", "sliding", "cumulating", "session")
+    },
 }
 """For names that stand where an operator is asked for."""
 

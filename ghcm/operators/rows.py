@@ -225,8 +225,11 @@ ROWS = (
             "multiples of their distance since 1970, or so much later with tumbling(1d, offset = 22h), "
             "whose days are those of clocks two hours ahead. With tumbling(10s, time = processing), or a "
             "sliding one, it goes by the clock when a record comes, needs no event time, and nothing is "
-            "late; windows close by the clock whether records come or not (stream units). A session(gap) "
-            "holds what comes less than the gap after the record before, of all records or of those of a "
+            "late; windows close by the clock whether records come or not (stream units). With "
+            "cumulating(1h, every = 5m) what has come so far of each hour is given every five minutes, in windows "
+            "that begin with the hour and of which the last one ends with it: early results, each of which takes the "
+            "place of the one before in a sink of mode upsert whose key has window.start and not window.end. A "
+            "session(gap) holds what comes less than the gap after the record before, of all records or of those of a "
             "key where these are pairs, and ends a gap behind its last one; in a stream "
             "unit it is given on when nothing that is not late can lengthen it"
         ),
@@ -247,3 +250,14 @@ ROWS = (
         '"1970-01-01T22:00:00.000000Z"',
     ),
 )
+    )
+    .example(
+        (
+            "hours = generate(rows = 4, step = 20m).event_time(r => r.time, disorder = 0s)\n"
+            "hours.window(cumulating(1h, every = 30m)).count()"
+            ".map(c => { n: c.value, hour: c.window.start, until: c.window.end })"
+        ),
+        '{"n": 2, "hour": "1970-01-01T00:00:00.000000Z", "until": "1970-01-01T00:30:00.000000Z"}',
+        '{"n": 3, "hour": "1970-01-01T00:00:00.000000Z", "until": "1970-01-01T01:00:00.000000Z"}',
+        '{"n": 1, "hour": "1970-01-01T01:00:00.000000Z", "until": "1970-01-01T01:30:00.000000Z"}',
+        '{"n": 1, "hour": "1970-01-01T01:00:00.000000Z", "until": "1970-01-01T02:00:00.000000Z"}',

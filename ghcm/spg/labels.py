@@ -14,7 +14,7 @@ from ghcm.spg.notation.types import print_type
 from ghcm.spg.ops import Op, Policy
 from ghcm.spg.services import service_text
 from ghcm.spg.traits import snake, traits_of
-from ghcm.spg.windows import Sliding, Tumbling
+from ghcm.spg.windows import Assigner, Tumbling
 from ghcm.types import Struct
 
 
@@ -116,8 +116,8 @@ def _aggregate(what: Aggregate) -> str:
     return f"{what.name} = {what.function.value}({', '.join(parts)})"
 
 
-def _windows(assigner: Tumbling | Sliding) -> str:
-    every = f", every {duration_text(assigner.every_us)}" if isinstance(assigner, Sliding) else ""
+def _windows(assigner: Assigner) -> str:
+    every = "" if isinstance(assigner, Tumbling) else f", every {duration_text(assigner.every_us)}"
     offset = f", offset {duration_text(assigner.offset_us)}" if assigner.offset_us else ""
     return f"{snake(type(assigner).__name__)}({duration_text(assigner.size_us)}{every}{offset})"
 

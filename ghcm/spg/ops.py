@@ -16,7 +16,7 @@ from ghcm.spg.joining import JoinKind
 from ghcm.spg.sequences import SequenceOp
 from ghcm.spg.services import Lookup as Lookup  # noqa: PLC0414 - an operation like the others
 from ghcm.spg.traits import TIMED, Arity, Role, State, Time, Together, Traits, operation
-from ghcm.spg.windows import Sliding, Tumbling
+from ghcm.spg.windows import Assigner
 from ghcm.types import Struct, Type
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Window:
     is zero.
     """
 
-    assigner: Tumbling | Sliding
+    assigner: Assigner
     allowed_lateness_us: int
 
 

@@ -1,6 +1,7 @@
 """The windows that records are assigned to by event time, as data of an operation."""
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,3 +26,18 @@ class Sliding:
     size_us: int
     every_us: int
     offset_us: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Cumulating:
+    """Windows as `Tumbling` has them, and what has come of each so far, each `every_us` (of which the size is a
+    multiple): windows of one start, of which each ends `every_us` behind the one before. A record is in all that end
+    behind its time.
+    """
+
+    size_us: int
+    every_us: int
+    offset_us: int = 0
+
+
+Assigner: TypeAlias = Tumbling | Sliding | Cumulating

@@ -62,8 +62,8 @@ class GroupCode:
 
     `partial` groups a frame by `key` (and window): one row per group with the columns `key`, `start` and `end` (the
     window's, microseconds) and state columns, of which `states` makes states; it gives None if any record failed.
-    Where it is `timed`, a value is a pair of the record's event time and its value. `slices` are size and distance of
-    sliding windows whose records come in panes (`ghcm.codegen.native.chains`). `arrivals` are the places in a state of
+    Where it is `timed`, a value is a pair of the record's event time and its value. `slices` are the arguments of the
+    `Slices` of windows whose records come in panes. `arrivals` are the places in a state of
     the aggregates by arrival (`summaries.Arrived`): with them a value is a pair of the record's number and what it is
     else, and a frame has the column `@arrival`. `nothing` is the state of no records, of aggregates of a stream.
     `merged` makes one such row per group where there were several, `results` the output of merged rows; each gives None
@@ -79,7 +79,7 @@ class GroupCode:
     timed: bool = False
     arrivals: tuple[int, ...] = ()
     nothing: object = None
-    slices: tuple[int, int] | None = None
+    slices: tuple[int, int] | tuple[int, int, int] | None = None
     merged: Callable[[pl.DataFrame], pl.DataFrame | None] | None = None
     results: Callable[[pl.DataFrame], pl.DataFrame | None] | None = None
 

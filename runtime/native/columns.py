@@ -285,6 +285,14 @@ def last_start(time: pl.Expr, every: int, offset: int) -> pl.Expr:
     return time - ((into - offset) % every if offset else into)
 
 
+def open_ends(size: int, every: int, lateness: int, offset: int) -> tuple[pl.Expr, pl.Expr]:
+    """The ends of the first and the last window that each record may still enter, of windows that share their start."""
+    start = last_start(pl.col("@time"), size, offset)
+    watermark = pl.col("@watermark").clip(INT_MIN + 2 * (size + lateness), INT_MAX - size) - lateness
+    reached = pl.max_horizontal(pl.col("@time"), watermark)
+    return reached - (reached - start) % every + every, start + size
+
+
 def none_open(first: pl.Expr, last: pl.Expr, reach: int) -> pl.Expr:
     """Where there is none of them, or the time is so extreme that a window might leave 64 bits."""
     time = pl.col("@time")
@@ -293,10 +301,14 @@ def none_open(first: pl.Expr, last: pl.Expr, reach: int) -> pl.Expr:
 
 def pane(first: pl.Expr, size: int, width: int, offset: int = 0) -> pl.Expr:
     """The column `window` where it holds the record's slice and the end of the first window that it counts in."""
-    start = last_start(pl.col("@time"), width, offset % width)
-    return pl.struct(timestamp(start).alias("start"), timestamp(first + size).alias("end")).alias("window")
+    return between(last_start(pl.col("@time"), width, offset % width), first + size)
 
 
 def window(start: pl.Expr, size: int) -> pl.Expr:
+    """The column `window`, of windows of one size."""
+    return between(start, start + size)
+
+
+def between(start: pl.Expr, end: pl.Expr) -> pl.Expr:
     """The column `window`."""
-    return pl.struct(timestamp(start).alias("start"), timestamp(start + size).alias("end")).alias("window")
+    return pl.struct(timestamp(start).alias("start"), timestamp(end).alias("end")).alias("window")

@@ -86,6 +86,29 @@ def _open_starts(time: int, size: int, every: int, lateness: int, watermark: int
     return range(max(first, _first_start(watermark - lateness, size, every, offset)), last + 1, every)
 
 
+def growing_open_windows(
+    time: int, size: int, every: int, lateness: int, watermark: int, offset: int = 0
+) -> list[tuple[int, int]]:
+    """As `open_windows`, of windows that share their start."""
+    start = _last_start(time, size, offset)
+    return [(start, end) for end in _open_ends(start, time, size, every, lateness, watermark)]
+
+
+def growing_pane(
+    time: int, size: int, every: int, lateness: int, watermark: int, offset: int = 0
+) -> tuple[int, int] | None:
+    """As `pane`, of windows that share their start."""
+    ends = _open_ends(_last_start(time, size, offset), time, size, every, lateness, watermark)
+    return (_last_start(time, every, offset), ends[0]) if ends else None
+
+
+def _open_ends(start: int, time: int, size: int, every: int, lateness: int, watermark: int) -> range:
+    if start < INT_MIN or start + size > INT_MAX:
+        return range(0)
+    reached = max(time, watermark - lateness)
+    return range(start + ((reached - start) // every + 1) * every, start + size + 1, every)
+
+
 def _first_start(time: int, size: int, every: int, offset: int) -> int:
     """The start of the first window that ends after a time."""
     return _last_start(time - size, every, offset) + every

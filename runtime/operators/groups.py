@@ -21,9 +21,10 @@ from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.operators.event_time import is_closed, lateness_of
 from ghcm.runtime.operators.fallible_reducers import fallible, has_lambda
 from ghcm.runtime.operators.task_operator import TaskOperator
-from ghcm.runtime.state.group_frames import WindowTimes, by_window
+from ghcm.runtime.state.group_frames import by_window
 from ghcm.runtime.state.group_state import UNWINDOWED, GroupState, layout_of
 from ghcm.runtime.state.row_buffer import RowBuffer
+from ghcm.runtime.state.slices import Slices, WindowTimes
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import AggregateByKey, Count, ReduceByKey
 from ghcm.types import Shape, Struct
@@ -55,6 +56,7 @@ class GroupOperator(TaskOperator):
         self._whole = len(aggregated.fields) if whole and isinstance(aggregated, Struct) else None
         """How many columns are the record of which aggregates are, where it is no single one."""
         self._spread = isinstance(task.op, AggregateByKey) and whole and not task.op.scalar
+        self._slices = None if code.slices is None else Slices(*code.slices)
         self._buffer = RowBuffer(self._layout.window)
         self._arrived = NEVER
         """The number of the latest record, where some aggregate goes by arrival."""
@@ -184,14 +186,13 @@ class GroupOperator(TaskOperator):
     def _records(self, row: Row) -> Iterator[object]:
         """The record, or where it came in a pane the record in each of its windows."""
         index = self._layout.window
-        if self._code.slices is None or index is None:
+        if self._slices is None or index is None:
             yield self._record(row)
             return
         record = row[: len(self._takes.columns.fields)]
-        window: Any = record[index]
-        size, every = self._code.slices
-        for start in range(window[1] - size, window[0] + 1, every):
-            yield (*record[:index], (start, start + size), *record[index + 1 :])
+        pane: Any = record[index]
+        for window in self._slices.windows_of(pane):
+            yield (*record[:index], window, *record[index + 1 :])
 
     # --- results -----------------------------------------------------------------------------------------------------
 
@@ -202,13 +203,13 @@ class GroupOperator(TaskOperator):
         until = INFINITY if watermark == INFINITY else watermark - self._lateness
         if self._buffer.least_end <= until:
             self._settle()
-        if self._code.slices is not None:
+        if self._slices is not None:
             if self._frames is not None and not self._windows:
-                for window, slid in self._frames.slide(until, *self._code.slices):
+                for window, slid in self._frames.slide(until, self._slices):
                     yield from self._of_frame(slid, window, outbox)
             if self._windows or (self._frames is not None and self._frames.least_end <= until):
                 self._state.spill_all()
-            yield from self._closed_slices(watermark, *self._code.slices, outbox)
+            yield from self._closed_slices(watermark, self._slices, outbox)
             return
         taken = self._frames.take(until) if self._frames is not None else []
         if len(taken) > 1:
@@ -238,8 +239,8 @@ class GroupOperator(TaskOperator):
         self._state.spill([frame])
         yield from self._single(self._windows.pop(window or UNWINDOWED), window, outbox)
 
-    def _closed_slices(self, watermark: int, size: int, every: int, outbox: Outbox) -> Iterator[Batch]:
-        """The sliding windows that close. States stand under panes; what is in a closed window goes on to the pane of
+    def _closed_slices(self, watermark: int, slices: Slices, outbox: Outbox) -> Iterator[Batch]:
+        """The windows that close. States stand under panes; what is in a closed window goes on to the pane of
         the next window that has its slice.
         """
         merge, parameters = self._code.merge, self._parameters
@@ -248,13 +249,15 @@ class GroupOperator(TaskOperator):
             if not is_closed(end, self._lateness, watermark):
                 return
             merged: dict[object, object] = {}
+            window, kept_from = slices.window(end), slices.kept_from(end)
             for pane in [pane for pane in self._windows if pane[1] == end]:
                 states = self._windows.pop(pane)
                 for key, state in states.items():
                     merged[key] = merge(merged[key], state, parameters) if key in merged else deepcopy(state)
-                if end - size + every <= pane[0]:
-                    self._state.add(self._state.of((pane[0], end + every)), list(states), list(states.values()))
-            yield from self._single(merged, (end - size, end), outbox)
+                if kept_from <= pane[0]:
+                    into = self._state.of((kept_from if slices.grow else pane[0], end + slices.every))
+                    self._state.add(into, list(states), list(states.values()))
+            yield from self._single(merged, window, outbox)
 
     def flush(self, outbox: Outbox) -> Iterable[Batch]:
         """As `Operator.flush`: a table gives the latest value of each key that changed."""

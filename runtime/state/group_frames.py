@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias, cast
+from typing import cast
 
 import polars as pl
 
 from ghcm.runtime.contract import INFINITY, Upkeep
 from ghcm.runtime.data.columns import in_columns
 from ghcm.runtime.state.runs import GroupsOf, Run, bounds_of
-
-WindowTimes: TypeAlias = tuple[int, int]
+from ghcm.runtime.state.slices import Slices, WindowTimes
 
 _FRAMES, _SMALL = 64, 8
 """So many frames may wait unmerged; then those with less than an eighth of all rows are merged."""
@@ -164,21 +163,22 @@ class GroupFrames:
     def _keep(self, parts: list[_Part]) -> None:
         self._parts, self._rows = parts, sum(part.frame.height for part in parts)
 
-    def slide(self, until: int, size: int, every: int) -> Iterator[tuple[WindowTimes, pl.DataFrame]]:
-        """The groups of the sliding windows that end by then, in order. Rows stand under panes; those of a closed
-        window go on to the pane of the next window that has their slice. Ends early where columns cannot merge.
+    def slide(self, until: int, slices: Slices) -> Iterator[tuple[WindowTimes, pl.DataFrame]]:
+        """The groups of the windows that end by then, in order. Rows stand under panes; those of a closed window go on
+        to the pane of the next window that has their slice. Ends early where columns cannot merge.
         """
         while self._rows and (end := self.least_end) <= until:
             taken = self._out(end)
             fresh = self.merge([pane for pane in taken if pane is not self._slid])
             panes = pl.concat([*(pane for pane in taken if pane is self._slid), *fresh])
-            window = (end - size, end)
+            window, kept_from = slices.window(end), slices.kept_from(end)
             begin = pl.lit(window[0], pl.Int64).alias("start")
             merged = in_columns(lambda: self._merged(panes.with_columns(begin)))  # noqa: B023
             if merged is None:
                 self.add(panes)
                 return
-            self._slid = panes.filter(pl.col("start") >= window[0] + every).with_columns(pl.col("end") + every)
+            kept = (merged if slices.grow else panes).filter(pl.col("start") >= kept_from)
+            self._slid = kept.with_columns(pl.col("end") + slices.every)
             self._repeats = True
             self._keep([*self._parts, *([_part(self._slid)] if self._slid.height else [])])
             self._limit = self._unmerged + 2 * self._rows

@@ -15,9 +15,10 @@ from ghcm.runtime.data.columns import series, values
 from ghcm.runtime.data.key_groups import grouping, groups_of
 from ghcm.runtime.data.keys import identity_of, value_of
 from ghcm.runtime.native.code import GroupCode
-from ghcm.runtime.state.group_frames import GroupFrames, WindowTimes
+from ghcm.runtime.state.group_frames import GroupFrames
 from ghcm.runtime.state.packing import key_groups, unpack
 from ghcm.runtime.state.runs import RunState, runs_of
+from ghcm.runtime.state.slices import WindowTimes
 from ghcm.spg.graph import Task
 from ghcm.types import Collection, Null, Shape, Type
 

@@ -34,7 +34,6 @@ from ghcm.spg.ops import (
     Top,
     Window,
 )
-from ghcm.spg.windows import Sliding
 from ghcm.support import Yes
 from ghcm.types import Collection, Decimal, Shape, is_nullable, strip
 from tests.laws.covered_types import nodes
@@ -105,7 +104,7 @@ _IN_WORDS = (
     *(f"aggregate {each.value}" for each in AGGREGATES), "aggregate of event time", "aggregate with an order",
     "aggregate by arrival", "aggregate with a scale", "aggregate of several",
     *(f"reducer {each.value}" for each in Kind), "reducer of fields", "reducer claimed",
-    *(f"window {word}" for word in ("tumbling", "sliding", "session", "time processing", "offset")),
+    *(f"window {word}" for word in ("tumbling", "sliding", "cumulating", "session", "time processing", "offset")),
     *(f"sink {each.value}" for each in Mode), "join with a condition", "join by key", "join in windows",
     "top in windows", "top by a parameter", "iterate by a parameter", "count of a stream", "count of pairs",
     "group in windows", "group as a table", "group with keys that may be null",
@@ -189,7 +188,7 @@ def _window(op: Window | Sessions) -> Iterator[str]:
     if isinstance(op, Sessions):
         yield "window session"
         return
-    yield "window sliding" if isinstance(op.assigner, Sliding) else "window tumbling"
+    yield f"window {type(op.assigner).__name__.lower()}"
     if op.assigner.offset_us:
         yield "window offset"
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ghcm.expr import Call, Get, Lambda, MakeStruct, Var
 from ghcm.spg.graph import Forward
 from ghcm.spg.ops import EventTime, Filter, FlatMap, KeyBy, Map, MapToPair, MapValues, Sessions, Source, Union, Window
-from ghcm.spg.windows import Sliding, Tumbling
+from ghcm.spg.windows import Assigner, Cumulating, Sliding, Tumbling
 from ghcm.types import (
     WINDOW,
     Bool,
@@ -155,9 +155,10 @@ def window(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
     columns = flow.collection.columns
     if not flow.collection.timed or flow.collection.windowed or columns.get("window") or flow.inexact:
         return None
-    assigners: list[Tumbling | Sliding] = [
+    assigners: list[Assigner] = [
         *(Tumbling(size) for size in (1_000_000, 4_000_000, 86_400_000_000)),
-        *(Sliding(4_000_000, every) for every in (1_000_000, 3_000_000, 4_000_000)),
+        *(Sliding(4_000_000, every) for every in (1_000_000, 3_000_000)),
+        Cumulating(4_000_000, 2_000_000),
         Tumbling(86_400_000_000, offset_us=79_200_000_000),
         Sliding(4_000_000, 3_000_000, offset_us=500_001),
     ]

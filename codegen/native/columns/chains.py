@@ -123,6 +123,8 @@ class _Query:
                 self._tumbling(line, assigner, lateness)
             case ops.Window(assigner=windows.Sliding() as assigner, allowed_lateness_us=lateness):
                 self._sliding(line, assigner, lateness)
+            case ops.Window(assigner=windows.Cumulating() as assigner, allowed_lateness_us=lateness):
+                self._cumulating(line, assigner, lateness)
             case _:  # a Python function
                 raise Unsupported("a Python function by row has no columnar form")
 
@@ -192,6 +194,27 @@ class _Query:
             self._add(f'with_columns(pl.int_ranges(first, last + 1, {every:_}).alias("@start"))')
             self._add('explode("@start")')
             self.ahead.columns[window] = Column(f'columns.window(pl.col("@start"), {size:_})')
+        self._name(window)
+
+    def _cumulating(self, line: Outside, assigner: windows.Cumulating, lateness: int) -> None:
+        """The record in each of its windows that is open, or once in its pane."""
+        size, every, offset, (window,) = assigner.size_us, assigner.every_us, assigner.offset_us, line.names
+        reach = 2 * size + lateness
+        if reach > _LONGEST:
+            raise Unsupported("windows of ten thousand years leave 64 bits")
+        start = f'columns.last_start(pl.col("@time"), {size:_}, {offset:_})'
+        self.at = line.at
+        self._say()
+        self.lines.append(f"first, last = columns.open_ends({size:_}, {every:_}, {lateness:_}, {offset:_})")
+        self.masks.append(Column(f"columns.none_open(first, last, {reach:_})"))
+        if self.chain.panes is not None:
+            slice_ = f'columns.last_start(pl.col("@time"), {every:_}, {offset % every:_})'
+            self.ahead.columns[window] = Column(f"columns.between({slice_}, first)")
+        else:
+            self._sound()
+            self._add(f'with_columns(pl.int_ranges(first, last + 1, {every:_}).alias("@end"))')
+            self._add('explode("@end")')
+            self.ahead.columns[window] = Column(f'columns.between({start}, pl.col("@end"))')
         self._name(window)
 
     # --- statements --------------------------------------------------------------------------------------------------

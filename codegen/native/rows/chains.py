@@ -66,8 +66,8 @@ def _step(writer: _Writer, step: Step, *, last: bool) -> None:
             match assigner:
                 case windows.Tumbling():
                     _window(writer, step, assigner, lateness)
-                case windows.Sliding():
-                    _sliding(writer, step, assigner, lateness)
+                case windows.Sliding() | windows.Cumulating():
+                    _overlapping(writer, step, assigner, lateness)
                 case _:
                     assert_never(assigner)
         case _:
@@ -251,18 +251,20 @@ def _window(writer: _Writer, step: Step, assigner: windows.Tumbling, lateness: i
     writer.columns = writer.columns | {"window": Code(window, simple=True)}
 
 
-def _sliding(writer: _Writer, step: Step, assigner: windows.Sliding, lateness: int) -> None:
+def _overlapping(writer: _Writer, step: Step, assigner: windows.Sliding | windows.Cumulating, lateness: int) -> None:
     """The record in each of its windows that is open, or once in its pane."""
     size, every = assigner.size_us, assigner.every_us
+    prefix = "growing_" if isinstance(assigner, windows.Cumulating) else ""
     offset = f", {assigner.offset_us:_}" if assigner.offset_us else ""
     limits = f"time, {size:_}, {every:_}, {lateness:_}, watermark{offset}"
+    between = size if isinstance(assigner, windows.Cumulating) else every
+    none_open = f"time, {size:_}, {between:_}, watermark{offset}"
     window = writer.scope.names.new("window")
     found = window if writer.chain.panes is not None else writer.scope.names.new("windows")
-    writer.out.add(f"{found} = checked.{'pane' if writer.chain.panes is not None else 'open_windows'}({limits})")
+    call = "pane" if writer.chain.panes is not None else "open_windows"
+    writer.out.add(f"{found} = checked.{prefix}{call}({limits})")
     writer.out.block(
-        f"if not {found}:",
-        f'dead("{step.id}", {_record(writer, step)}, *checked.none_open(time, {size:_}, {every:_}, watermark{offset}))',
-        "continue",
+        f"if not {found}:", f'dead("{step.id}", {_record(writer, step)}, *checked.none_open({none_open}))', "continue"
     )
     if writer.chain.panes is None:
         writer.out.add(f"for {window} in {found}:")

@@ -44,6 +44,21 @@ def slid(
     return rows.selectExpr(*map(quoted, keep), *columns, named(window, "window"))
 
 
+def cumulated(
+    job: Job, rows: DataFrame, step: Step, size: int, every: int, *, offset: int = 0, keep: Sequence[str] = ()
+) -> DataFrame:
+    """The rows once for each window of their start that ends behind their time."""
+    into = into_window(size, offset)
+    start = f"try_subtract(`@time`, {into})"
+    beyond = fails(f"try_add({start}, {size}L) IS NULL", "overflow", "its window does not fit into 64 bits")
+    rows = passed(job, rows, step, beyond)
+    first, last = f"{start} + ({into} div {every}L + 1L) * {every}L", f"{start} + {size}L"
+    rows = rows.selectExpr("*", f"explode(sequence({first}, {last}, {every}L)) AS `@end`")
+    window = f"named_struct('start', timestamp_micros({start}), 'end', timestamp_micros(`@end`))"
+    columns = [quoted(name) for name in columns_of(step.input).fieldNames() if name != "window"]
+    return rows.selectExpr(*map(quoted, keep), *columns, named(window, "window"))
+
+
 def in_sessions(
     job: Job, rows: DataFrame, step: Step, gap: int, *, by: Sequence[str] = (), keep: Sequence[str] = ()
 ) -> DataFrame:

@@ -119,6 +119,13 @@ def sliding(size: Duration, every: Duration, **options: Any) -> Traced:
     return Traced(applied("sliding", (size, every), options, here()))
 
 
+def cumulating(size: Duration, every: Duration, **options: Any) -> Traced:
+    """Windows of one size, of which every so often is given what has come so far. Options: `offset`, `time` ("event",
+    "processing").
+    """
+    return Traced(applied("cumulating", (size, every), options, here()))
+
+
 def session(gap: Duration, **options: Any) -> Traced:
     """Windows that end after a pause. Option: `time` ("event", "processing")."""
     return Traced(applied("session", (gap,), options, here()))

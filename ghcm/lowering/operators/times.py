@@ -12,7 +12,7 @@ from ghcm.source import Span
 from ghcm.spg.graph import Forward, Global, Hash
 from ghcm.spg.labels import duration_text
 from ghcm.spg.ops import ArrivalTime, EventTime, Sessions, Window
-from ghcm.spg.windows import Sliding, Tumbling
+from ghcm.spg.windows import Assigner, Cumulating, Sliding, Tumbling
 from ghcm.support import Engine
 from ghcm.types import WINDOW, Field, Shape, Struct, Timestamp, strip
 
@@ -21,6 +21,7 @@ _OFFSET = Argument("offset", "duration", required=False, positional=False)
 WINDOWS = {
     "tumbling": (Argument("size", "duration"), _OFFSET, _TIME),
     "sliding": (Argument("size", "duration"), Argument("every", "duration"), _OFFSET, _TIME),
+    "cumulating": (Argument("size", "duration"), Argument("every", "duration"), _OFFSET, _TIME),
     "session": (Argument("gap", "duration"), _TIME),
 }
 """What assigns windows, with the arguments."""
@@ -125,7 +126,7 @@ def put_into(step: Step, flow: Flow, windows: Window | Sessions) -> Flow:
 class _Assigned:
     """Windows, None after a report, and whether they are of the time at which records come."""
 
-    windows: Tumbling | Sliding | Sessions | None
+    windows: Assigner | Sessions | None
     by_clock: bool = False
 
 
@@ -147,11 +148,18 @@ def _assigned(step: Step) -> _Assigned:
     size = sound(size)
     if name == "session":
         return _Assigned(Sessions(size, 0))
-    if offset >= (every or size):
-        _report_offset(step, offset, every or size, given.span("offset"))
+    begin = size if every is None or name == "cumulating" else every
+    if offset >= begin:
+        _report_offset(step, offset, begin, given.span("offset"))
         raise Reported
     if every is None:
         return _Assigned(Tumbling(size, offset), by_clock)
+    if name == "cumulating":
+        if size % every:
+            message = f"a window of {duration_text(size)} does not grow by {duration_text(every)}"
+            hint = "It is as long as a whole number of parts, cumulating(1h, every = 5m)."
+            raise step.report(Code.BAD_WINDOW, message, given.span("every"), hint=hint)
+        return _Assigned(Cumulating(size, every, offset), by_clock)
     if every > size:
         hint = "every is at most as long as the windows; filter(...) leaves records out."
         message = "records between these windows would be in none of them"

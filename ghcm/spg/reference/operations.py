@@ -65,15 +65,19 @@ def _windowed(step: Step, op: ops.Window, record: Record) -> list[Record]:
     return [step.in_window(record, window) for window in still_open]
 
 
-def _windows(assigner: windows.Tumbling | windows.Sliding, time: int) -> list[Window]:
+def _windows(assigner: windows.Assigner, time: int) -> list[Window]:
     """The windows that hold a time, in their order; `Failed` if one of them does not fit."""
     size, every = assigner.size_us, assigner.every_us
-    windows: list[Window] = []
+    if isinstance(assigner, windows.Cumulating):
+        start = checked(time - (time - assigner.offset_us) % size)
+        ends = range(start + every, checked(start + size) + 1, every)
+        return [(start, end) for end in ends if end > time]
+    found: list[Window] = []
     start = time - (time - assigner.offset_us) % every
     while start + size > time:
-        windows.insert(0, (checked(start), checked(start + size)))
+        found.insert(0, (checked(start), checked(start + size)))
         start -= every
-    return windows
+    return found
 
 
 def event_time(run: Run, step: Step, op: ops.EventTime, records: Sequence[Record]) -> list[Record]:

@@ -279,12 +279,13 @@ def _chunks(around: Around, op: sequences.Chunks) -> Iterator[str]:
     yield from collection_problems(around.gives, replace(takes, element=checks.with_value(takes, chunk), timed=False))
 
 
-def _assigner(assigner: windows.Tumbling | windows.Sliding) -> Iterator[str]:
+def _assigner(assigner: windows.Assigner) -> Iterator[str]:
     size, every = assigner.size_us, assigner.every_us
-    if not 0 < every <= size:
+    if not 0 < every <= size or (isinstance(assigner, windows.Cumulating) and size % every):
         yield f"there are no windows of {size} us every {every} us"
-    if not 0 <= assigner.offset_us < every:
-        yield f"windows every {every} us do not start {assigner.offset_us} us later"
+    begin = size if isinstance(assigner, windows.Cumulating) else every
+    if not 0 <= assigner.offset_us < begin:
+        yield f"windows that begin every {begin} us do not start {assigner.offset_us} us later"
 
 
 def _fused(around: Around, op: ops.Fused) -> Iterator[str]:

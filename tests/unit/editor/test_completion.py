@@ -59,8 +59,8 @@ def test_the_likeliest_come_first(written: str, first: list[str]) -> None:
 @pytest.mark.parametrize(
     ("written", "all_of_them"),
     [
-        (WATCH + "  visits.window(|", ["tumbling", "sliding", "session"]),
-        (WATCH + "  visits.window(tu|mbling(10s))\n}", ["tumbling", "sliding", "session"]),
+        (WATCH + "  visits.window(|", ["tumbling", "sliding", "cumulating", "session"]),
+        (WATCH + "  visits.window(tu|mbling(10s))\n}", ["tumbling", "sliding", "cumulating", "session"]),
         (WATCH + "  visits.to(|", ["lake"]),
         (WATCH + "  visits.as(|", ["Visit"]),
         (WATCH + "  visits.join(visits, kind = |", ["inner", "left", "right", "full", "semi", "anti"]),

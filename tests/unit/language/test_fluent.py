@@ -18,6 +18,7 @@ from ghcm import (
     associative,
     coalesce,
     commutative,
+    cumulating,
     files,
     fn,
     if_else,
@@ -209,6 +210,7 @@ def test_strings_become_names_and_durations_where_these_are_wanted() -> None:
         c.aggregate_by_key(n=agg.count(), total=agg.sum("value.bytes"), top=agg.max(lambda v: v.bytes))
         c.aggregate_by_key(a=agg.last("value", order=arrival), b=agg.first("value", 3, order=lambda v: v.n))
         c.aggregate_by_key(m=agg.mean("n", scale=2)).map(lambda p: fn.div(p.value.m, 3, scale=4))
+        a.window(cumulating("1h", every="5m"))
 
     assert unit_text(program, "unit") == (
         "stream unit {\n"
@@ -218,6 +220,7 @@ def test_strings_become_names_and_durations_where_these_are_wanted() -> None:
         "  c.aggregate_by_key(n = count(), total = sum(value.bytes), top = max(v => v.bytes))\n"
         "  c.aggregate_by_key(a = last(value, order = arrival), b = first(value, 3, order = v => v.n))\n"
         "  c.aggregate_by_key(m = mean(n, scale = 2)).map(p => div(p.value.m, 3, scale = 4))\n"
+        "  a.window(cumulating(1h, 5m))\n"
         "}\n"
     )
 

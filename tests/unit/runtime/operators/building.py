@@ -9,7 +9,7 @@ from ghcm.source import Origin
 from ghcm.spg.connectors import Files, Format, Memory, Mode
 from ghcm.spg.graph import Forward, Input, Parameter, Program, Sink, Task, Unit
 from ghcm.spg.ops import EventTime, MapToPair, Op, Publish, Source, To, Window
-from ghcm.spg.windows import Sliding, Tumbling
+from ghcm.spg.windows import Assigner, Cumulating, Sliding, Tumbling
 from ghcm.types import (
     WINDOW,
     Bool,
@@ -102,13 +102,14 @@ def pairs(draw: st.DrawFn, builder: Builder, key: Type, value: Type, *, in_windo
     parts = tuple(Get(record, part.name, part.type) for part in element.fields)
     op = MapToPair(Lambda((record,), MakeStruct(parts, tuple_of(key, value))))
     mapped = builder.add(op, Collection(Shape.PAIRS, element, True, timed=True), stream)
-    assigners: list[Tumbling | Sliding] = [
+    assigners: list[Assigner] = [
         Tumbling(1_000_000),
         Tumbling(5_000_000),
         Tumbling(5_000_000, offset_us=1_500_000),
         Sliding(5_000_000, 2_000_000),
         Sliding(5_000_000, 2_000_000, offset_us=1_500_000),
         Sliding(4_000_000, 1_000_000),
+        Cumulating(4_000_000, 1_000_000, offset_us=500_000),
     ]
     window = Window(draw(st.sampled_from(assigners)), draw(st.sampled_from([0, 2_000_000])))
     return builder.add(window, Collection(Shape.PAIRS, windowed(element), True, timed=True, windowed=True), mapped)
