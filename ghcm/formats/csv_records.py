@@ -124,14 +124,14 @@ class CsvRecords:
             self.begin(cells, file)
             return None
         if self._kept_by and b'""' in raw:
-            cells = _with_quoted(cells, raw.decode(), self._kept_by)
+            cells = with_quoted(cells, raw.decode(), self._kept_by)
         return self.cells.row(cells, "the header")
 
 
-def _with_quoted(cells: list[str], text: str, separator: str) -> list[str]:
+def with_quoted(cells: list[str], text: str, separator: str) -> list[str]:
     """The cells of a record, `QUOTED` where quotes stand around nothing.
 
-    >>> [each is QUOTED for each in _with_quoted(["", "", "a"], '"",,a', ",")]
+    >>> [each is QUOTED for each in with_quoted(["", "", "a"], '"",,a', ",")]
     [True, False, False]
     """
     cell = re.compile(rf'("(?:[^"]|"")*"?)?[^{re.escape(separator)}\r\n]*')
@@ -146,8 +146,8 @@ def _with_quoted(cells: list[str], text: str, separator: str) -> list[str]:
 
 def line_writer(separator: str) -> Callable[[Iterable[str | None]], str]:
     """The function that gives cells as a line, with quotes around those that need them: the csv module leaves a lone
-    carriage return without. Nothing stands for null, quotes around nothing for an empty text: this reader takes both
-    for null, others tell them apart.
+    carriage return without. Nothing stands for null, quotes around nothing for an empty text, or for the null of a
+    record of one column.
 
     >>> line_writer(",")(["a,b", None, ""])
     '"a,b",,""'

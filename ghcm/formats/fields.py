@@ -112,8 +112,8 @@ def from_text_field(type_: Type, *, own: bool = False) -> Callable[[str], object
         case types.Nullable(of=types.String()):
             return lambda text: text or ("" if text is QUOTED else None)
         case types.Nullable(of=of):
-            inner = from_text_field(of, own=own)
-            return lambda text: inner(text) if text else None
+            inner, read_empty = from_text_field(of, own=own), own and isinstance(of, types.Bytes)
+            return lambda text: inner(text) if text or (read_empty and text is QUOTED) else None
         case types.String():
             return lambda text: text or ""
         case types.Enumeration():

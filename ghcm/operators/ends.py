@@ -279,8 +279,7 @@ ENDS = (
         gives="the same, for publish",
         meaning=(
             "writes to a sink; in a field of CSV that may be null nothing stands for null and a pair of "
-            "quotes for an empty text, and both are null when they are read: use JSON or Parquet where "
-            "they differ"
+            "quotes for an empty text; only where a record has one field alone both are null when they are read"
         ),
     ).example(
         'memory(["/", "/docs"]).to(out)',

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 
 from ghcm.errors import GhcmError
-from ghcm.formats.csv_records import csv_records
+from ghcm.formats.csv_records import csv_records, with_quoted
 from ghcm.formats.fields import from_text_field
 from ghcm.formats.files import bare, open_lines
 from ghcm.formats.records import json_parser, object_reader
@@ -91,7 +91,7 @@ def _read_csv(path: Place, columns: Struct, separator: str) -> Iterator[Row]:
     fields: list[tuple[int, Callable[[str], object]]] = []
     with open_lines(path, "ending") as lines:
         try:
-            for cells, _, count in csv_records(lines, separator, strict=True):
+            for cells, raw, count in csv_records(lines, separator, strict=True):
                 if isinstance(cells, csv.Error):
                     raise _unfit(path, number, cells) from cells
                 if not fields:
@@ -102,7 +102,8 @@ def _read_csv(path: Place, columns: Struct, separator: str) -> Iterator[Row]:
                 elif len(cells) != width:
                     raise ValueError(f"{len(cells)} fields, the header has {width}")
                 else:
-                    yield tuple([read(cells[index]) for index, read in fields])
+                    found = with_quoted(cells, raw.decode(), separator) if width > 1 and b'""' in raw else cells
+                    yield tuple([read(found[index]) for index, read in fields])
                 number += count
         except ValueError as error:
             raise _unfit(path, number, error) from error

@@ -286,5 +286,7 @@ def read_table(job: Job, step: Step, sink: str, path: str, format: str, separato
     if format == "json":
         return decode_json(job, step, read_lines(job, files), files, own=True)
     struct = record_type(step.input)
-    read, heads = csv_file(struct, separator, "ending", own=True), csv_heads(job, files, struct, separator, own=True)
+    apart = len(struct.fields) > 1
+    read = csv_file(struct, separator, "ending", own=True, keeps_empty=apart)
+    heads = csv_heads(job, files, struct, separator, own=True, keeps_empty=apart)
     return read_cells(job, step, heads, "ending", lambda left: read_files(job, step, left, read))
