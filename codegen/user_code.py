@@ -8,14 +8,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ghcm.spg.graph import Program, all_tasks
-from ghcm.spg.ops import Fused, PythonBatch, PythonCall
+from ghcm.spg.ops import Fused, PythonOp
 
 
 def called_modules(program: Program) -> set[str]:
     """The modules that its `python(...)` calls name."""
     ops = [task.op for unit in program.units for task in all_tasks(unit)]
     ops += [stage.op for op in ops if isinstance(op, Fused) for stage in op.stages]
-    return {op.module for op in ops if isinstance(op, PythonCall | PythonBatch)}
+    return {op.module for op in ops if isinstance(op, PythonOp)}
 
 
 def python_files(program: Program, folder: Path) -> Mapping[str, str]:

@@ -24,7 +24,7 @@ from ghcm.optimizer.compression import FUSED
 from ghcm.optimizer.passes import Fact, Pass, Remarks, is_entry
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.instances import in_instances, obstacle
-from ghcm.spg.ops import Fused, PythonBatch, RowOp, Union
+from ghcm.spg.ops import Fused, PythonOp, RowOp, Union
 from ghcm.spg.traits import Role, State, traits_of
 
 CORES = 2
@@ -46,7 +46,7 @@ def _expand(unit: Unit, remarks: Remarks) -> Unit:
 
 def _planned(unit: Unit, task: Task) -> int:
     """How many instances are worth it: where sources come together, if each record is worked on behind it."""
-    works = any(isinstance(each.op, RowOp | Fused | PythonBatch) for each in _behind(unit, task))
+    works = any(isinstance(each.op, RowOp | Fused | PythonOp) for each in _behind(unit, task))
     return min(CORES, len(task.inputs)) if isinstance(task.op, Union) and works else 1
 
 

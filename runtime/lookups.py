@@ -11,8 +11,8 @@ import threading
 import time
 from abc import abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
@@ -87,18 +87,21 @@ class Asker:
         self._cache: OrderedDict[object, tuple[float, Answer]] = OrderedDict()
         self._troubled = False
 
-    def answers(self, keys: Sequence[object]) -> dict[object, Answer]:
-        """The answers to some keys, each of which is asked for once."""
+    def answers(self, keys: Sequence[object]) -> Iterator[dict[object, Answer]]:
+        """The answers to some keys, each of which is asked for once, as they come: first those that are known."""
         now = time.monotonic()
         found = {key: answer for key in dict.fromkeys(keys) if not isinstance(answer := self._cached(key, now), bool)}
         missing = [key for key in dict.fromkeys(keys) if key not in found]
+        if found:
+            yield found
         size = max(1, min(self._service.most, -(-len(missing) // self._op.parallel)))
         parts = [missing[start : start + size] for start in range(0, len(missing), size)]
-        for part, answers in zip(parts, self._pool.map(self._insist, parts), strict=True):
-            for key, answer in zip(part, answers, strict=True):
-                found[key] = answer
+        asked = {self._pool.submit(self._insist, part): part for part in parts}
+        for each in as_completed(asked):
+            answered = dict(zip(asked[each], each.result(), strict=True))
+            for key, answer in answered.items():
                 self._keep(key, answer)
-        return found
+            yield answered
 
     def close(self) -> None:
         """End what is asked; does not wait."""

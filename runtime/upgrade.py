@@ -20,7 +20,7 @@ from ghcm.source import Origin
 from ghcm.spg.connectors import Mode
 from ghcm.spg.graph import Program, Sink, Task, Unit
 from ghcm.spg.labels import summary
-from ghcm.spg.ops import Publish, PythonBatch, PythonCall, ReadSink, To
+from ghcm.spg.ops import Publish, PythonOp, ReadSink, To
 
 Since = Mapping[str, Mapping[str, int]]
 """By unit and policy the version of the program in which the policy began; what is not named began with the first."""
@@ -223,7 +223,7 @@ def _code_differs(before: Version, after: Version, name: str) -> bool:
 
 
 def _has_python(unit: Unit) -> bool:
-    return any(isinstance(task.op, PythonCall | PythonBatch) for task in unit.tasks)
+    return any(isinstance(task.op, PythonOp) for task in unit.tasks)
 
 
 def _standing(before: Version, after: Version, name: str) -> Found:

@@ -120,7 +120,15 @@ def _section(program: Program, at: Place) -> Section | None:
             return publishing(at, op)
         case ops.ReadTable(key=key) if key is not None:
             return reading(at, key)
-        case ops.Source() | ops.ArrivalTime() | ops.Sessions() | ops.PythonBatch() | ops.Lookup() | ops.Union():
+        case (
+            ops.Source()
+            | ops.ArrivalTime()
+            | ops.Sessions()
+            | ops.PythonBatch()
+            | ops.PythonAsync()
+            | ops.Lookup()
+            | ops.Union()
+        ):
             return None
         case sequences.Scan():
             return scanning(at, op)

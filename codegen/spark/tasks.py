@@ -28,7 +28,7 @@ def task_body(scope: Scope, task: Task, rounds: Mapping[str, list[str]] | None =
     those of the functions that give what the next round takes, by their names, which take the rows `state`.
     """
     op = task.op
-    if isinstance(op, ops.PythonBatch):
+    if isinstance(op, ops.PythonBatch | ops.PythonAsync):
         return [f"return {_called(scope, op, task.collection.element)}"]
     if isinstance(op, ops.RowOp | ops.Fused):
         return [*_row_ops(scope, steps_of(task, scope.takes.element)), "return rows"]
@@ -122,19 +122,24 @@ def _called(scope: Scope, op: ops.Op, gives: Type) -> str:
             what = f"{quote(op.module)}, {quote(op.function)}, {scope.element(gives)}"
             nullable = ", nullable=True" if is_nullable(gives) else ""
             return f"{call}(job, rows, {scope.step()}, {what}{scope.keeping()}{nullable})"
+        case ops.PythonAsync(module=module, function=function):
+            limits = f"({op.parallel}, {op.timeout_us}, {op.retries})"
+            what = f"({quote(module)}, {quote(function)}), {scope.element(gives)}, {limits}"
+            nullable = ", nullable=True" if is_nullable(gives) else ""
+            return f"python_awaited(job, rows, {scope.step()}, {what}{scope.keeping()}{nullable})"
         case ops.Window(assigner=assigner):
             match assigner:
                 case windows.Tumbling(size_us=size):
                     call = f"windowed(job, rows, {scope.step()}, {size}"
                 case windows.Sliding(size_us=size, every_us=every):
                     call = f"slid(job, rows, {scope.step()}, {size}, {every}"
+                case windows.Cumulating(size_us=size, every_us=every):
+                    call = f"cumulated(job, rows, {scope.step()}, {size}, {every}"
                 case _:
                     assert_never(assigner)
             offset = f", offset={assigner.offset_us}" if assigner.offset_us else ""
             return f"{call}{offset}{scope.keeping()})"
         case _:  # what expressions say
-                case windows.Cumulating(size_us=size, every_us=every):
-                    call = f"cumulated(job, rows, {scope.step()}, {size}, {every}"
             raise ValueError(f"no call does {op}")
 
 

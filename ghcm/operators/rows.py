@@ -145,17 +145,39 @@ ROWS = (
     Operator(
         "python",
         revises=True,
-        arguments=(Argument("function", "string"), option("by", "name", "row", "batch")),
+        arguments=(
+            Argument("function", "string"),
+            option("by", "name", "row", "batch", "async"),
+            option("parallel", "int"),
+            option("timeout", "duration"),
+            option("retries", "int"),
+            option("ordered", "bool"),
+        ),
         gives="Stream<U>, the type behind the colon",
         meaning=(
             "a user's Python function, which gives one record for one record: by row it is called with one "
             "(a named tuple, r.page, or the value itself where records have no fields), by batch with a "
             "pyarrow table of many, and gives a table, an array or a list of as many; of a batch that "
-            "fails only the bad records are dead letters"
+            "fails only the bad records are dead letters. by = async is for an async def, which is called with "
+            "one record: parallel calls (16) at most are under way, each for timeout if that is said, and one that "
+            "fails is repeated retries times (not at all); records keep their order, or with ordered = false those "
+            "that have their results go on while others, which came together with them, wait"
         ),
         failures=(Failure.PYTHON, Failure.WRONG_RESULT),
         columnar=_BY_ROW,
-    ).example('memory(["to be"]).python("string:capwords") : string', '"To Be"'),
+    )
+    .example('memory(["to be"]).python("string:capwords") : string', '"To Be"')
+    .example(
+        'memory(["Ada", "Bob"]).python("greetings:greeting", by = async, parallel = 8, timeout = 1h) : string',
+        '"hello Ada"',
+        '"hello Bob"',
+        files={
+            "greetings.py": (
+                "import asyncio\n\nasync def greeting(name):\n"
+                '    await asyncio.sleep(0.001)  # or whatever an async client does\n    return f"hello {name}"\n'
+            )
+        },
+    ),
     Operator(
         "lookup",
         arguments=(
@@ -167,6 +189,7 @@ ROWS = (
             option("timeout", "duration"),
             option("retries", "int"),
             option("cache", "duration"),
+            option("ordered", "bool"),
         ),
         gives="Stream<{left: T, right: R?}>, or what as makes of the two",
         meaning=(
@@ -174,11 +197,12 @@ ROWS = (
             'that holds JSON, or fields with form = hash, redis("user:{key}"); the row of a query, sql("shop", query = '
             '"select name from users where id = :key"); a JSON object over HTTP, http("https://host/users/{key}"); or '
             "rows that stand in the program, memory([...]). right is null where there is none, also for a null key and "
-            "where HTTP answers 404. Records keep their order. At most parallel requests (16) are under way at a time, "
-            "each for timeout (5s); one that fails for a reason that may pass (a server that is away, hangs, is busy) "
-            "is repeated without end, and nothing more is read meanwhile, or retries times; then the record is a dead "
-            "letter, as it is at once where the answer is no record or a refusal. An answer counts for cache (not at "
-            "all), also that there is none. A record that is taken again after a crash is asked for again, so that "
+            "where HTTP answers 404. Records keep their order, or with ordered = false those that are answered go on "
+            "while others, which came together with them, wait. At most parallel requests (16) are under way at a "
+            "time, each for timeout (5s); one that fails for a reason that may pass (a server that is away, hangs, is "
+            "busy) is repeated without end, and nothing more is read meanwhile, or retries times; then the record is a "
+            "dead letter, as it is at once where the answer is no record or a refusal. An answer counts for cache (not "
+            "at all), also that there is none. A record that is taken again after a crash is asked for again, so that "
             "the answer may be another one. The reference, and ghcm verify, look it up in a table given at one moment"
         ),
         failures=(Failure.LOOKUP, *EXPRESSION),
@@ -248,8 +272,6 @@ ROWS = (
         '"1969-12-31T22:00:00.000000Z"',
         '"1969-12-31T22:00:00.000000Z"',
         '"1970-01-01T22:00:00.000000Z"',
-    ),
-)
     )
     .example(
         (
@@ -261,3 +283,5 @@ ROWS = (
         '{"n": 3, "hour": "1970-01-01T00:00:00.000000Z", "until": "1970-01-01T01:00:00.000000Z"}',
         '{"n": 1, "hour": "1970-01-01T01:00:00.000000Z", "until": "1970-01-01T01:30:00.000000Z"}',
         '{"n": 1, "hour": "1970-01-01T01:00:00.000000Z", "until": "1970-01-01T02:00:00.000000Z"}',
+    ),
+)

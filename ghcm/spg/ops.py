@@ -13,6 +13,10 @@ from ghcm.expr import Expr, Lambda
 from ghcm.reducers import Aggregate, Phase, Reducer
 from ghcm.spg.connectors import Connector
 from ghcm.spg.joining import JoinKind
+from ghcm.spg.python_calls import PythonAsync as PythonAsync  # noqa: PLC0414 - operations like the others
+from ghcm.spg.python_calls import PythonBatch as PythonBatch  # noqa: PLC0414
+from ghcm.spg.python_calls import PythonCall as PythonCall  # noqa: PLC0414
+from ghcm.spg.python_calls import PythonOp as PythonOp  # noqa: PLC0414
 from ghcm.spg.sequences import SequenceOp
 from ghcm.spg.services import Lookup as Lookup  # noqa: PLC0414 - an operation like the others
 from ghcm.spg.traits import TIMED, Arity, Role, State, Time, Together, Traits, operation
@@ -120,30 +124,6 @@ class KeyBy:
     """The pair of the function's result and the record itself."""
 
     function: Lambda
-
-
-@operation(Traits(word="python", label="python {module}:{function} by batch"))
-class PythonBatch:
-    """The user's `module:function`, called with a pyarrow table of many records (a scalar in the column `value`), which
-    gives as many records back, in the same order: a table, a record batch, for scalars an array, or a list.
-
-    Results are checked as those of `PythonCall`. A batch that fails is replayed record by record, with tables of one.
-    """
-
-    module: str
-    function: str
-
-
-@operation(Traits(word="python", label="python {module}:{function}"))
-class PythonCall:
-    """The user's `module:function`, called with one record (a scalar as itself, a struct as a namedtuple-like object
-    with attributes) and checked against the task's element.
-
-    An exception is a dead letter (`python`), a result of another type too (`wrong_result`).
-    """
-
-    module: str
-    function: str
 
 
 @operation(Traits(label="union", arity=Arity.SOME))
@@ -392,7 +372,7 @@ class Reply:
     """Writes its records to the implicit sink of the call; gives nothing on."""
 
 
-FlowOp: TypeAlias = Source | EventTime | ArrivalTime | RowOp | PythonBatch | Lookup | Sessions | SequenceOp | Union
+FlowOp: TypeAlias = Source | EventTime | ArrivalTime | RowOp | PythonOp | Lookup | Sessions | SequenceOp | Union
 Phased: TypeAlias = ReduceByKey | AggregateByKey | Count
 GroupOp: TypeAlias = ReduceByKey | AggregateByKey | GroupByKey | Count
 WholeOp: TypeAlias = GroupOp | Latest | Changes | Revisions | Distinct | Sort | Top | Join | Iterate

@@ -70,7 +70,8 @@ Service: TypeAlias = RedisKey | SqlRow | HttpObject | GivenRows | DrawnRows
 @operation(Traits())
 class Lookup:
     """The record that a service has for the `key` of each record, a struct `{key, left}`: `{left, right}`, in the order
-    of the records; `right` is null where the service has none, and where the key is null, for which nobody is asked.
+    of the records, or unless `ordered` in that of the answers; `right` is null where the service has none, and where
+    the key is null, for which nobody is asked.
 
     `parallel`: so many requests at most are under way at a time. One lasts `timeout_us` at most; one that fails for a
     reason that may pass is repeated `retries` times, without end where that is None, and nothing more is taken until
@@ -83,6 +84,7 @@ class Lookup:
     retries: int | None = None
     parallel: int = 16
     cache_us: int = 0
+    ordered: bool = True
 
 
 def service_text(service: Service) -> str:

@@ -74,6 +74,8 @@ class _Beside:
 
     def __init__(self) -> None:
         self.letters: list[DeadLetter] = []
+        self.parts: deque[Batch] = deque()
+        """What is made already, of an operator that asks others."""
         self.made: Future[list[Batch]] | None = None
         self.seconds = 0.0
         self.ready = Event()
@@ -239,6 +241,10 @@ class OperatorTasklet(UnitTasklet):
         large = self._computes and batch.columnar and len(batch) >= _LARGE
         if self._beside is not None or self._asking is not None or large:
             beside = self._beside or self._begin_beside(ordinal, batch)
+            while beside.parts:
+                if not self.outbox.give(lambda: [beside.parts[0]]):
+                    return False
+                beside.parts.popleft()
             if not beside.done:
                 return False
             self._beside = None if (taken := self.outbox.give(beside.given)) else beside
@@ -272,12 +278,19 @@ class OperatorTasklet(UnitTasklet):
             self._beside.ready.wait()
 
     def _begin_beside(self, ordinal: int, batch: Batch) -> _Beside:
-        beside = self._beside = _Beside()
+        beside, scheduler = _Beside(), self._host.scheduler
+        self._beside = beside
 
         def process() -> list[Batch]:
             started = time.perf_counter()
             try:
-                return list(self.operator.process(ordinal, batch, Muted(beside) if batch.taken_back else beside))
+                made = self.operator.process(ordinal, batch, Muted(beside) if batch.taken_back else beside)
+                if self._asking is None:
+                    return list(made)
+                for part in made:  # which goes on while others wait for an answer
+                    beside.parts.append(part)
+                    scheduler.post(partial(scheduler.wake, self))
+                return []
             finally:
                 beside.seconds = time.perf_counter() - started
                 self.size.took(len(batch), beside.seconds, _COMPUTE_STEP_S)
@@ -289,14 +302,14 @@ class OperatorTasklet(UnitTasklet):
             if not self._done:
                 for letter in beside.letters:
                     self.outbox.dead(letter)
-                self._host.scheduler.wake(self)
+                scheduler.wake(self)
 
         if self._asking is None:
-            self._host.scheduler.beside(process, done)
+            scheduler.beside(process, done)
             return beside
         if self._own is None:
             self._own = ThreadPoolExecutor(1, f"ghcm-{self.name}")
-        self._own.submit(process).add_done_callback(lambda made: self._host.scheduler.post(partial(done, made)))
+        self._own.submit(process).add_done_callback(lambda made: scheduler.post(partial(done, made)))
         return beside
 
     def _tick(self) -> bool:

@@ -17,7 +17,7 @@ from ghcm.runtime.operators.ordering import OrderOperator, WindowTopOperator
 from ghcm.runtime.operators.publish import PublishOperator
 from ghcm.runtime.operators.revised_groups import RevisedDistinctOperator, RevisedGroupsOperator
 from ghcm.runtime.operators.revised_join import RevisedJoinOperator
-from ghcm.runtime.operators.rows import ChainOperator, PythonBatchOperator, UnionOperator
+from ghcm.runtime.operators.rows import ChainOperator, PythonAsyncOperator, PythonBatchOperator, UnionOperator
 from ghcm.runtime.operators.sessions import SessionsOperator
 from ghcm.runtime.operators.stream_as_of import StreamAsOfOperator
 from ghcm.runtime.operators.stream_join import StreamJoinOperator
@@ -45,6 +45,8 @@ def build(task: Task, unit: Unit, code: codes.TaskCode | None, context: Context)
             return ProcessingTimeOperator(task, unit, context)
         case ops.PythonBatch():
             return PythonBatchOperator(task, op, unit, context)
+        case ops.PythonAsync():
+            return PythonAsyncOperator(task, op, unit, context)
         case ops.Lookup():
             from ghcm.runtime.operators.lookup import LookupOperator  # with clients that few programs need
 

@@ -1,5 +1,5 @@
 """Operations on records: filter, map and their kind, alone or fused, through generated code in the form that suits the
-batch; users' Python functions by batch; and unions, which pass batches on.
+batch; users' Python functions by batch, and async ones; and unions, which pass batches on.
 
 A function takes an Arrow table and gives as many records, in the same order. Where a call fails, or gives what does not
 fit, the batch is replayed record by record, so that only the bad ones become dead letters. Results in exactly the
@@ -7,6 +7,8 @@ columns that are asked for go on as columns; others are checked value by value.
 """
 
 from collections.abc import Callable, Iterator
+from itertools import chain
+from operator import itemgetter
 from typing import cast
 
 import polars as pl
@@ -22,7 +24,8 @@ from ghcm.runtime.native.code import RowCode
 from ghcm.runtime.operators.task_operator import TaskOperator
 from ghcm.schemas.arrow import arrow_type
 from ghcm.spg.graph import Task, Unit
-from ghcm.spg.ops import PythonBatch
+from ghcm.spg.ops import PythonAsync, PythonBatch
+from ghcm.values.awaited import AsyncFunction, Awaiting, Limits, Raised
 from ghcm.values.exchange import exchange_of
 from ghcm.values.texts import writable
 
@@ -63,6 +66,50 @@ class UnionOperator(TaskOperator):
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterator[Batch]:
         self.counts["columns" if batch.columnar else "rows"] += len(batch)
         yield self._fitting(batch, batch.partition)
+
+
+class PythonAsyncOperator(TaskOperator):
+    """Calls an async function for each record, and takes no more of them before all of a batch have their results, so
+    that no barrier passes records that are under way. Stateless.
+    """
+
+    def __init__(self, task: Task, op: PythonAsync, unit: Unit, context: Context) -> None:
+        super().__init__(task, unit, context)
+        self._ordered = op.ordered
+        self._hand = exchange_of(self._takes.element).hand
+        self._take = exchange_of(task.collection.element).take
+        function = cast("AsyncFunction", _load(context, op.module, op.function))
+        self._awaiting = Awaiting(function, Limits(op.parallel, op.timeout_us, op.retries), f"{unit.name}-{task.id}")
+
+    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterator[Batch]:
+        rows = batch.rows()
+        self.counts["rows"] += len(rows)
+        results = self._awaiting.results([self._hand(self._record(row)) for row in rows])
+        for some in [sorted(chain.from_iterable(results), key=itemgetter(0))] if self._ordered else results:
+            made = [row for place, outcome in some for row in self._made(rows[place], outcome, outbox)]
+            yield from self._cut(self._batch(made, batch.partition))
+
+    def _made(self, row: Row, outcome: object, outbox: Outbox) -> Iterator[Row]:
+        """The row of a result, or a dead letter."""
+        reason, detail = Failure.PYTHON, ""
+        made: Row = ()
+        if isinstance(outcome, Raised):
+            detail = f"{type(outcome.error).__name__}: {outcome.error}".rstrip(": ")
+        else:
+            try:
+                value = self._take(outcome)
+                made = cast("Row", value) if isinstance(self._task.collection.element, types.Struct) else (value,)
+            except (TypeError, ValueError, OverflowError) as error:
+                reason, detail = Failure.WRONG_RESULT, str(error)
+        if detail:
+            text = writable(detail[:_LONGEST_DETAIL])
+            self._dead(outbox, self._record(row), self._takes.element, reason, text)
+        else:
+            yield (*made, *row[-2:]) if self._timed else made
+
+    def close(self) -> None:
+        """End all calls."""
+        self._awaiting.close()
 
 
 class _Wrong(Exception):

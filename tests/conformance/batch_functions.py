@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,6 +28,25 @@ def described(table: pa.Table) -> list[object]:
         size: Any = "negative" if (row["size"] or 0) < 0 else row["size"]
         found.append({"at": row["at"], "size": size, "tags": [row["name"], "x"]})
     return found
+
+
+async def awaited(row: Any) -> object:
+    """The same of one record, which the event loop comes back to; fails where a name is "bad"."""
+    await asyncio.sleep(0)
+    if row.name == "bad":
+        raise ValueError("a bad name")
+    return {"at": row.at, "size": "negative" if (row.size or 0) < 0 else row.size, "tags": (row.name, "x")}
+
+
+async def later(row: Any) -> Any:
+    """The name, of those that are long sooner than of others; no name is no text."""
+    for _ in range(10 - len(row.name)):
+        await asyncio.sleep(0)
+    return row.name or await _nothing()
+
+
+async def _nothing() -> Any:
+    return None
 
 
 def cents(table: pa.Table) -> list[object]:

@@ -77,12 +77,16 @@ ELSEWHERE = {
         "which generated programs do not have: tests/conformance/test_changing_tables.py has it",
     ),
     **dict.fromkeys(
-        (f"lookup {word}" for word in ("as", "cache", "parallel", "retries", "timeout")),
+        (f"lookup {word}" for word in ("as", "cache", "ordered", "parallel", "retries", "timeout")),
         "which needs a service: tests/unit/runtime/slot/test_services_asked.py has it",
     ),
     **dict.fromkeys(
         (f"{word} ttl" for word in ("distinct", "preceding", "scan")),
         "which generated programs do not have: tests/conformance/test_in_time_order.py has it",
+    ),
+    **dict.fromkeys(
+        (f"python {word}" for word in ("by async", "ordered", "parallel", "retries", "timeout")),
+        "which generated programs do not have: tests/conformance/test_python_batches.py has it",
     ),
     "window session": "which the native engine refuses: Spark's programs have it",
     "window time processing": "which goes by the clock: tests/conformance/test_processing_time.py has it",

@@ -3,6 +3,7 @@
 import importlib
 import os
 import sys
+from asyncio import CancelledError
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias, cast
 
@@ -22,6 +23,7 @@ from ghcm.codegen.spark.library.types import (
     record_columns,
     type_of,
 )
+from ghcm.values.awaited import Awaiting, Limits, Raised
 from ghcm.values.exchange import exchange_of
 from ghcm.values.texts import writable
 
@@ -51,6 +53,41 @@ def python_rows(
 
     taken = rows.selectExpr(*map(quoted, keep), named(plain_record(step.input), "@record"))
     return through_python(job, taken, step, (module, function), call, element, keep, "`@record`")
+
+
+def python_awaited(
+    job: Job,
+    rows: DataFrame,
+    step: Step,
+    function: tuple[str, str],
+    element: T.DataType,
+    limits: tuple[int, int | None, int],
+    *,
+    keep: Sequence[str] = (),
+    nullable: bool = False,
+) -> DataFrame:
+    """As `python_rows`, of an async function (its module and name) with the `Limits` of its calls."""
+    type_ = type_of(step.input, nullable=True)
+    read, hand, take = from_arrow(type_), exchange_of(type_).hand, taker(element, nullable)
+
+    def call(called: UserFunction, records: Any) -> list[Result]:
+        given = [hand(read(each)) for each in records.to_pylist(maps_as_pydicts="strict")]
+        awaiting, made = Awaiting(called, Limits(*limits)), dict[int, Result]()
+        for some in awaiting.results(given):
+            for place, outcome in some:
+                made[place] = result_of(given_or_raised, outcome, take)
+        awaiting.close()
+        return [made[place] for place in range(len(given))]
+
+    taken = rows.selectExpr(*map(quoted, keep), named(plain_record(step.input), "@record"))
+    return through_python(job, taken, step, function, call, element, keep, "`@record`")
+
+
+def given_or_raised(outcome: Any) -> Any:
+    """What an async call has given; raises what it has raised."""
+    if isinstance(outcome, Raised):
+        raise outcome.error
+    return outcome
 
 
 def python_batches(
@@ -156,7 +193,7 @@ def result_of(called: UserFunction, given: Any, take: Callable[[Any], list[Any]]
     """The columns of the result for what is given, or why there is none."""
     try:
         result = called(given)
-    except Exception as error:  # whatever a user's function raises is about this record only
+    except (Exception, CancelledError, SystemExit) as error:  # whatever it is, it is about this record only
         return None, writable(f"python: {type(error).__name__}: {error}"[:4000])
     try:
         return take(result), None

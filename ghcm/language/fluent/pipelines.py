@@ -18,13 +18,14 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cache, wraps
-from inspect import Signature, isfunction, signature
+from inspect import Signature, iscoroutinefunction, isfunction, signature
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from ghcm.errors import ProgramError
 from ghcm.language import ast
 from ghcm.language.fluent.positions import Operands, call_operands, caller, here, mistake, noting
+from ghcm.language.fluent.python_words import python_function
 from ghcm.language.fluent.records import Record, type_of
 from ghcm.language.fluent.tracing import expr_of, trace
 from ghcm.language.fluent.values import Later, duration_of, fields_of, later, next_order, plain, resolve
@@ -137,16 +138,28 @@ class Pipeline:
             return Unknown(plain(name), self.then)
 
     def python(
-        self, function: str | Callable[..., object], result: object = None, *, by: Literal["row", "batch"] | None = None
+        self,
+        function: str | Callable[..., object],
+        result: object = None,
+        *,
+        by: Literal["row", "batch", "async"] | None = None,
+        parallel: int | None = None,
+        timeout: Duration | None = None,
+        retries: int | None = None,
+        ordered: bool | None = None,
     ) -> Pipeline:
-        """A Python function by row or by batch: itself, or `"module:function"` and the type of its result.
+        """A Python function by row or by batch, or an async one: itself, or `"module:function"` and the type of its
+        result.
 
-        A function that is given itself says its result in its own annotation.
+        A function that is given itself says its result in its own annotation, and whether it is async.
         """
+        if by is None and iscoroutinefunction(function):
+            by = "async"
         span = here()
         name, annotation = python_function(function, span)
         wanted = annotation if result is None else result
-        called = self.then("python", name, by=by)
+        limits = {"parallel": parallel, "timeout": timeout, "retries": retries, "ordered": ordered}
+        called = self.then("python", name, by=by, **limits)
         assert isinstance(called._expr, ast.Apply)
         if wanted is not None:
             with noting():
@@ -163,7 +176,7 @@ class Pipeline:
     def map_to_pair(self, function: Row) -> Pipeline: ...
     def map_values(self, function: Row) -> Pipeline: ...
     def key_by(self, function: Row) -> Pipeline: ...
-    def lookup(
+    def lookup(  # noqa: PLR0913    each is an option of the operator
         self,
         service: Pipeline,
         *,
@@ -174,6 +187,7 @@ class Pipeline:
         timeout: Duration | None = None,
         retries: int | None = None,
         cache: Duration | None = None,
+        ordered: bool | None = None,
     ) -> Pipeline: ...
     def union(self, *others: Pipeline) -> Pipeline: ...
     def sample(self, fraction: float, seed: int | None = None) -> Pipeline: ...
@@ -187,7 +201,6 @@ class Pipeline:
     def present(self, after: str) -> Pipeline: ...
     def scan(self, first: object, function: Two, *, ttl: str | None = None) -> Pipeline: ...
     def chunks(self, count: int) -> Pipeline: ...
-        ordered: bool | None = None,
     def count(self) -> Pipeline: ...
     def distinct(self, *, ttl: str | None = None) -> Pipeline: ...
     def sort(self, by: Row, *, descending: bool | None = None) -> Pipeline: ...
@@ -241,7 +254,7 @@ _KINDS: Mapping[str, Kind] = {
     "expire": "duration",
 }
 """Options whose strings are names or durations wherever the table does not say more: those of sinks and windows."""
-_WINDOWS = ("tumbling", "sliding", "session")
+_WINDOWS = ("tumbling", "sliding", "cumulating", "session")
 
 
 def arguments_of(
@@ -302,23 +315,6 @@ def _step(function: Callable[..., object], span: Span) -> ast.Expr:
         return Later.of(target)
 
     return resolve(written, naming)
-
-
-def python_function(function: object, span: Span) -> tuple[str, object]:
-    """The name `module:function`, and its annotated result; ProgramError where nothing could find it."""
-    if isinstance(function, str):
-        return function, None
-    if not callable(function) or not hasattr(function, "__code__"):
-        raise mistake("GHCM-132", "this is no Python function", span, hint='name it: "module:function"')
-    name = str(getattr(function, "__qualname__", ""))
-    if not name.isidentifier():
-        hint = "define it with def at the top of a module"
-        raise mistake("GHCM-132", f'"{name}" cannot be found again when the program runs', span, hint=hint)
-    hints: Mapping[str, object] = getattr(function, "__annotations__", {})
-    annotation = hints.get("return")
-    if isinstance(annotation, str):
-        annotation = eval(annotation, getattr(function, "__globals__", {}))
-    return f"{getattr(function, '__module__', '')}:{name}", annotation
 
 
 # --- columns, which a collection has not -----------------------------------------------------------------------------

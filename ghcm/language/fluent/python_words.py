@@ -218,3 +218,20 @@ def with_words(function: Callable[..., object], length: Callable[[Any], object])
     made = FunctionType(code, names, function.__name__, function.__defaults__, function.__closure__)
     made.__kwdefaults__ = function.__kwdefaults__
     return made
+
+
+def python_function(function: object, span: Span) -> tuple[str, object]:
+    """The name `module:function`, and its annotated result; ProgramError where nothing could find it."""
+    if isinstance(function, str):
+        return function, None
+    if not callable(function) or not hasattr(function, "__code__"):
+        raise mistake("GHCM-132", "this is no Python function", span, hint='name it: "module:function"')
+    name = str(getattr(function, "__qualname__", ""))
+    if not name.isidentifier():
+        hint = "define it with def at the top of a module"
+        raise mistake("GHCM-132", f'"{name}" cannot be found again when the program runs', span, hint=hint)
+    hints: Mapping[str, object] = getattr(function, "__annotations__", {})
+    annotation = hints.get("return")
+    if isinstance(annotation, str):
+        annotation = eval(annotation, getattr(function, "__globals__", {}))
+    return f"{getattr(function, '__module__', '')}:{name}", annotation

@@ -82,7 +82,8 @@ def _with_limits(step: Step, op: Lookup) -> Lookup:
         message = f'"parallel" of "lookup" is {_MOST} at most'
         raise step.report(Code.OUT_OF_RANGE, message, given.span("parallel"))
     cache = given.duration("cache") or 0
-    return Lookup(op.service, timeout, given.integer("retries", None), parallel, cache)
+    ordered = given.flag("ordered", default=True)
+    return Lookup(op.service, timeout, given.integer("retries", None), parallel, cache, ordered)
 
 
 def _service(step: Step, key: Type, record: Struct) -> Service:

@@ -19,7 +19,18 @@ from ghcm.lowering.expressions.functions import call_of
 from ghcm.lowering.narrowing import Outcome, known, narrow, to_known
 from ghcm.lowering.operators.sources import conforming
 from ghcm.lowering.types import has_null
-from ghcm.spg.ops import Filter, FlatMap, KeyBy, Map, MapToPair, MapValues, PythonBatch, PythonCall
+from ghcm.spg.ops import (
+    Filter,
+    FlatMap,
+    KeyBy,
+    Map,
+    MapToPair,
+    MapValues,
+    PythonAsync,
+    PythonBatch,
+    PythonCall,
+    PythonOp,
+)
 from ghcm.types import Type, is_nullable, nullable_like, pair_of, strip
 
 _PYTHON = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
@@ -131,8 +142,22 @@ def python(step: Step, flow: Flow) -> Bound:
     if flow.open_window:
         _lost(step)
     module, _, function = name.partition(":")
-    op = PythonBatch(module, function) if by == "batch" else PythonCall(module, function)
+    op = _called_by(step, by, module, function)
     return conforming(step, _made(step, flow, op, types.Shape.STREAM, type_))
+
+
+def _called_by(step: Step, by: str, module: str, function: str) -> PythonOp:
+    """The call by row, by batch or async, with the limits that it alone has."""
+    given = step.given
+    if by == "async":
+        parallel = given.integer("parallel", 16, least=1) or 16
+        timeout, retries = given.duration("timeout", least=1), given.integer("retries", 0) or 0
+        return PythonAsync(module, function, parallel, timeout, retries, given.flag("ordered", default=True))
+    for name in ("parallel", "timeout", "retries", "ordered"):
+        if given.expr(name) is not None:
+            message = f'"{name}" is for async functions'
+            step.report(Code.ARGUMENT_UNKNOWN, message, given.span(name), hint="by = async awaits an async def.")
+    return PythonBatch(module, function) if by == "batch" else PythonCall(module, function)
 
 
 @rule(RULES, "sample")
@@ -201,11 +226,7 @@ def _lost(step: Step) -> None:
 
 
 def _made(
-    step: Step,
-    flow: Flow,
-    op: FlatMap | KeyBy | Map | MapToPair | PythonBatch | PythonCall,
-    shape: types.Shape,
-    element: Type,
+    step: Step, flow: Flow, op: FlatMap | KeyBy | Map | MapToPair | PythonOp, shape: types.Shape, element: Type
 ) -> Flow:
     collection = replace(flow.collection, shape=shape, element=element, windowed=False)
     return Flow(step.row(op, flow, collection), collection, flow.regrouped)

@@ -203,7 +203,7 @@ def _run_task(run: Run, task: Task, inputs: list[list[Record]]) -> list[Record]:
             return event_time(run, step, op, records)
         case ops.ArrivalTime():
             return arrival_time(run, step, records)
-        case ops.PythonBatch():
+        case ops.PythonBatch() | ops.PythonAsync():
             return row_operation(run, step, op, records)
         case ops.Lookup():
             return looked_up(run, step, op, records)

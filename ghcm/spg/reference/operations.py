@@ -14,13 +14,13 @@ from ghcm.spg.graph import without_order
 from ghcm.spg.reference.aggregates import Given, aggregate, given, reduce
 from ghcm.spg.reference.functions import Failed, checked
 from ghcm.spg.reference.order import order_key
-from ghcm.spg.reference.python import batch_result, load, result_of
+from ghcm.spg.reference.python import awaited, batch_result, load, result_of
 from ghcm.spg.reference.state import NEVER, NO_KEY, Record, Run, Step, Window, part
 from ghcm.spg.traits import traits_of
 from ghcm.types import Collection, Shape, Struct
 
 
-def row_operation(run: Run, step: Step, op: ops.RowOp | ops.PythonBatch, records: Sequence[Record]) -> list[Record]:
+def row_operation(run: Run, step: Step, op: ops.RowOp | ops.PythonOp, records: Sequence[Record]) -> list[Record]:
     """What the operation makes of the records, in order."""
     match op:
         case ops.Filter(predicate=predicate):
@@ -34,9 +34,10 @@ def row_operation(run: Run, step: Step, op: ops.RowOp | ops.PythonBatch, records
             return _new_values(run, step, function, records)
         case ops.KeyBy(function=function):
             return [record.with_value((key, record.value)) for record, key in run.applied(step, function, records)]
-        case ops.PythonCall() | ops.PythonBatch():
+        case ops.PythonCall() | ops.PythonBatch() | ops.PythonAsync():
             called = load(op.module, op.function, run.outside.base)
-            result = result_of if isinstance(op, ops.PythonCall) else batch_result
+            called = awaited(called) if isinstance(op, ops.PythonAsync) else called
+            result = batch_result if isinstance(op, ops.PythonBatch) else result_of
             made = run.each(step, records, lambda record: result(called, record.value, step.takes, step.gives.element))
             return [record.with_value(value) for record, value in made]
         case ops.Window():

@@ -4,6 +4,7 @@ checked.
 A function by batch is called with a table of one record at a time.
 """
 
+import asyncio
 import decimal
 import enum
 import importlib
@@ -37,6 +38,18 @@ def load(module: str, function: str, base: Path) -> Callable[[object], object]:
         sys.path.remove(str(base))
 
 
+def awaited(function: Callable[[object], Any]) -> Callable[[object], object]:
+    """An async function as one that gives its result."""
+
+    def called(argument: object) -> object:
+        async def call() -> object:
+            return await function(argument)
+
+        return asyncio.run(call())
+
+    return called
+
+
 def result_of(
     function: Callable[[object], object], value: object, takes: types.Collection, gives: types.Type
 ) -> object:
@@ -47,7 +60,7 @@ def result_of(
 def _called(function: Callable[[object], object], argument: object, taken: Callable[[object], object]) -> object:
     try:
         given = function(argument)
-    except Exception as error:  # whatever a user's function raises is this record's failure
+    except (Exception, asyncio.CancelledError) as error:  # whatever a user's function raises is this record's failure
         raise Failed(Failure.PYTHON, f"{type(error).__name__}: {error}") from None
     try:
         return taken(given)

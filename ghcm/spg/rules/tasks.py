@@ -52,7 +52,7 @@ def task_problems(around: Around) -> Iterator[str]:
             return collection_problems(gives, Collection(gives.shape, gives.element, bounded=True))
         case ops.EventTime() | ops.ArrivalTime():
             return _timed(around, op)
-        case ops.PythonBatch():
+        case ops.PythonBatch() | ops.PythonAsync():
             return _row(around, op)
         case ops.Lookup():
             return _looked_up(around, op)
@@ -166,7 +166,7 @@ def _picked(around: Around) -> Iterator[str]:
     yield from collection_problems(around.gives, takes, narrowed=True)
 
 
-def _row(around: Around, op: RowOp | ops.PythonBatch) -> Iterator[str]:
+def _row(around: Around, op: RowOp | ops.PythonOp) -> Iterator[str]:
     takes, gives = around.takes[0], around.gives
     made = replace(takes, shape=Shape.STREAM, windowed=False)
     yield from checks.flowing(takes)
@@ -198,7 +198,9 @@ def _row(around: Around, op: RowOp | ops.PythonBatch) -> Iterator[str]:
         case ops.KeyBy(function=function):
             element = pair_of(function.body.type, takes.element)
             yield from checks.pairs(gives, replace(made, shape=Shape.PAIRS, element=element))
-        case ops.PythonCall() | ops.PythonBatch():
+        case ops.PythonCall() | ops.PythonBatch() | ops.PythonAsync():
+            if isinstance(op, ops.PythonAsync) and (op.parallel < 1 or op.retries < 0 or op.timeout_us == 0):
+                yield "an async function is called for something, within some time"
             yield from collection_problems(gives, replace(made, element=gives.element))
         case ops.Window(assigner=assigner):
             yield from _assigner(assigner)

@@ -247,6 +247,10 @@ def shout(text: str) -> list[str]:
     return [text.upper()]
 
 
+async def ask(text: str) -> str:
+    return text
+
+
 def test_python_functions_say_their_place_and_their_type() -> None:
     program = Program("functions")
 
@@ -254,11 +258,13 @@ def test_python_functions_say_their_place_and_their_type() -> None:
     def unit() -> None:
         a = memory([1, 2]).python(shout)
         a.python("module:function", Inner, by="batch").count()
+        a.python(ask, retries=2)
 
     assert unit_text(program, "unit") == (
         "batch unit {\n"
         f'  a = memory([1, 2]).python("{__name__}:shout") : list<string>\n'
         '  a.python("module:function", by = batch) : Inner.count()\n'
+        f'  a.python("{__name__}:ask", by = async, retries = 2) : string\n'
         "}\n"
     )
 

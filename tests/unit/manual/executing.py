@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 
 import polars as pl
+import pytest
 
 from ghcm.functions import Example, Failure
 from ghcm.language.parser import parse
@@ -70,7 +73,13 @@ def by_form(example: Any, form: Form, base: Path) -> list[str]:
         rows = _arrives(example, program, task, base, letters)
         if rows is not None:
             inputs[task.id] = [Batch.from_rows(task.schema, rows)]
-    given = run_unit(program, unit, form, inputs=inputs)
+
+    def load(module: str) -> ModuleType:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.syspath_prepend(base)
+            return importlib.import_module(module)
+
+    given = run_unit(program, unit, form, inputs=inputs, load=load)
     letters += [(each.reason, each.input) for each in given.letters]
     instructions = [(each.unit, each.arguments) for _, each in given.publications]
     return _lines(program, given.reply, given.sinks, instructions, letters)

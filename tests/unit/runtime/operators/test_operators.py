@@ -23,6 +23,7 @@ from ghcm.spg.ops import (
     Fused,
     Lookup,
     Op,
+    PythonAsync,
     PythonBatch,
     PythonCall,
     ReadSink,
@@ -151,7 +152,10 @@ def test_every_op_goes_through_the_harness_and_runs_in_the_forms_that_the_table_
         drawn()
     missing = set(get_args(Op)) - seen
     by_clock = {ArrivalTime}  # tests/conformance/test_processing_time.py
-    asks = {Lookup}  # tests/unit/runtime/slot/test_services_asked.py
+    asks = {
+        Lookup,
+        PythonAsync,
+    }  # tests/unit/runtime/slot/test_services_asked.py, tests/conformance/test_python_batches.py
     endless = {Revisions}  # tests/conformance/test_changing_tables.py
     others = {ReadSink, ReadTable, Reply, Sessions, Preceding, Absent, Present, Scan, Chunks}
     assert missing <= others | by_clock | asks | endless, "the engine's, like sources and sinks"

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -16,13 +16,20 @@ from typing import Any
 import pytest
 
 from ghcm.driver import build
+from ghcm.language.parser import parse
+from ghcm.lowering import lower
 from ghcm.runtime.bundle import Bundle
+from ghcm.runtime.contract import Asking, Context
+from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.dead_letter import table_of
+from ghcm.runtime.operators import build as build_operator
 from ghcm.runtime.sinks.sink import read
 from ghcm.runtime.slot.engine import Engine
+from ghcm.source import Source
 from ghcm.spg.ops import Lookup
 from ghcm.spg.reference import run
 from tests.redis_server import connected
+from tests.unit.runtime.operators.harness import Box, Refusal
 
 PROGRAM = """program asked
 record Visit {{ page: string, user: int? }}
@@ -172,6 +179,34 @@ def test_a_server_that_fails_and_hangs_is_asked_until_it_is_back(tmp_path: Path)
         found = asked(tmp_path, f'http("{url}")', ", timeout = 100ms, parallel = 4")
     assert found.rows == ROWS and len(found.dead) == 1
     assert len(tries) == 4 and min(tries.values()) >= 3
+
+
+def test_answered_records_overtake_others_where_no_order_is_asked_for() -> None:
+    passed = Event()
+
+    def answer(path: str) -> tuple[int, str]:
+        if path.startswith("/users/1"):
+            passed.wait()
+        return user_at(path)
+
+    with serving(answer) as url, ExitStack() as ending:
+        ending.callback(passed.set)
+        text = PROGRAM.format(service=f'http("{url}")', options=", ordered = false")
+        unit = lower(parse(Source("asked.istream", text))).unit("u")
+        task = next(each for each in unit.tasks if isinstance(each.op, Lookup))
+        operator, box = build_operator(task, unit, None, Context()), Box(Refusal.NEVER)
+        given = [(user, (page, user)) for page, user in VISITS]
+        parts = iter(operator.process(0, Batch.from_rows(unit.task(task.inputs[0].producer).schema, given), box))
+        found: list[Any] = []
+        while len(found) < 3:
+            found += next(parts).rows()
+        assert sorted(page for (page, _), _ in found) == ["/", "/docs", "/none"]
+        passed.set()
+        found += [row for part in parts for row in part.rows()]
+        expected = [((page, user), USERS.get(user or 0)) for page, user in VISITS if user != 4]
+        assert sorted(map(repr, found)) == sorted(map(repr, expected))
+        assert isinstance(operator, Asking)
+        operator.close()
 
 
 def test_what_is_not_answered_after_all_retries_is_a_dead_letter(tmp_path: Path) -> None:
