@@ -50,6 +50,8 @@ def _made(op: Op) -> str:
             return f"reduce_by_key {_reducer(reducer)}"
         case ops.AggregateByKey(aggregates=aggregates):
             return f"aggregate_by_key {', '.join(map(_aggregate, aggregates))}"
+        case ops.Latest(ttl_us=ttl):
+            return f"latest{_forgotten(ttl)}"
         case ops.Changes(final=final):
             return "final pairs" if final else "changes"
         case ops.Sort(by=by, descending=descending):

@@ -198,13 +198,19 @@ class Changes:
     final: bool = False
 
 
-@operation(Traits(label="latest", state=State.KEYED, exchange=Together.KEY, time=Time.NONE))
+@operation(Traits(state=State.KEYED, exchange=Together.KEY, time=Time.NONE))
 class Latest:
     """The newest record of each key, of a key whose newest one is deleted none.
 
     The values are a struct of the `record`, perhaps of its `order` before that, and perhaps of whether it is `deleted`
     behind it. Newest is the one with the greatest order, and of several with that order the greatest; without an order
-    the one that came last. A null `deleted` is no deletion."""
+    the one that came last. A null `deleted` is no deletion.
+
+    A key is forgotten when the watermark is `ttl_us` (None: never) behind the greatest event time of its records since
+    it was there last; at the end of the input that of the last record, which has no other behind it.
+    """
+
+    ttl_us: int | None = None
 
 
 @operation(Traits(label="revisions", state=State.KEYED, exchange=Together.KEY, time=Time.NONE))

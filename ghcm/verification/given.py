@@ -13,7 +13,7 @@ from typing import cast
 from ghcm.errors import GhcmError
 from ghcm.spg.connectors import Memory
 from ghcm.spg.graph import Program, Task, Unit
-from ghcm.spg.ops import ArrivalTime, EventTime, Lookup, ReadSink, ReadTable, Source
+from ghcm.spg.ops import ArrivalTime, EventTime, Latest, Lookup, ReadSink, ReadTable, Source
 from ghcm.spg.services import DrawnRows, GivenRows
 from ghcm.types import Struct, strip
 from ghcm.values import encode, from_json, to_json
@@ -74,7 +74,15 @@ def why_not(unit: Unit) -> str:
     for task in unit.tasks:
         if isinstance(task.op, ArrivalTime):
             return f'"{task.id}" goes by the clock'
+        if isinstance(task.op, Latest) and task.op.ttl_us is not None and len(_origins(unit, task)) > 1:
+            return f'"{task.id}" forgets keys by the event time of several sources, which come in any turn'
     return ""
+
+
+def _origins(unit: Unit, task: Task) -> set[str]:
+    """The tasks with which all begins that comes to a task."""
+    before = [_origins(unit, unit.task(edge.producer)) for edge in task.inputs]
+    return set[str]().union(*before) if before else {task.id}
 
 
 def generated(unit: Unit, random: Random, most: int) -> Given:

@@ -22,7 +22,13 @@ from ghcm.runtime.operators.sessions import SessionsOperator
 from ghcm.runtime.operators.stream_as_of import StreamAsOfOperator
 from ghcm.runtime.operators.stream_join import StreamJoinOperator
 from ghcm.runtime.operators.stream_sessions import StreamSessionsOperator
-from ghcm.runtime.operators.tables import ChangesOperator, FinalOperator, LatestOperator, RevisionsOperator
+from ghcm.runtime.operators.tables import (
+    ChangesOperator,
+    FinalOperator,
+    ForgettingOperator,
+    LatestOperator,
+    RevisionsOperator,
+)
 from ghcm.spg import ops, sequences
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.joining import is_endless, is_lookup, is_revised
@@ -57,6 +63,8 @@ def build(task: Task, unit: Unit, code: codes.TaskCode | None, context: Context)
             changing = unit.task(task.inputs[0].producer).collection.changing
             kind = RevisedGroupsOperator if changing else GroupOperator
             return kind(task, unit, _code(task, code, codes.GroupCode), context)
+        case ops.Latest(ttl_us=int() as ttl):
+            return ForgettingOperator(task, ttl, unit, context)
         case ops.Latest():
             return LatestOperator(task, unit, context)
         case ops.Revisions():

@@ -3,9 +3,11 @@ come and are taken back, and their final pairs.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import heappop, heappush
+from itertools import count
 from typing import Any, cast
 
-from ghcm.runtime.contract import Context, Outbox, Table
+from ghcm.runtime.contract import INFINITY, Context, Outbox, Table
 from ghcm.runtime.data.batch import TAKEN_BACK, Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.key_groups import grouping
@@ -125,6 +127,69 @@ class LatestOperator(PairsOperator):
             return [(row[0], row[1]) for row in self._pairs()]
         found = self._shown(self._kept_pairs.get(self._name((key,))))
         return [] if found is None else [(found[0], found[1])]
+
+
+class ForgettingOperator(LatestOperator):
+    """Keeps the newest record of each key that is not silent for so long; behind each pair stands the event time at
+    which its key was heard of last. Each key waits once for when it would be silent, and again if it was heard of then.
+    """
+
+    def __init__(self, task: Task, ttl_us: int, unit: Unit, context: Context) -> None:
+        super().__init__(task, unit, context)
+        self._ttl = ttl_us
+        self._waiting: list[tuple[int, int, object]] = []
+        """A heap: when a key would be silent, a number of its own, and the name of the key."""
+        self._numbers = count()
+        self._waits = set[object]()
+
+    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterable[Batch]:
+        self.counts["rows"] += len(batch)
+        for row in batch.rows():
+            name, (time, watermark) = self._name(row), cast("tuple[int, int]", row[-2:])
+            kept = self._kept_pairs.get(name)
+            self._note(name, kept)
+            if kept is not None and _heard(kept) + self._ttl <= watermark:
+                kept = None
+            heard = time if kept is None else max(time, _heard(kept))
+            newest = row if kept is None or self._order is None or self._is_newer(row, kept) else kept
+            if heard + self._ttl <= watermark or (self._order is None and self._is_deleted(row)):
+                self._kept_pairs.drop(name)
+            else:
+                self._kept_pairs.put(name, (row[0], newest[1], heard))
+                self._wait(name, heard)
+        return ()
+
+    def _note(self, name: object, kept: Row | None) -> None:
+        if self._told and name not in self._before:
+            self._before[name] = self._shown(kept)
+
+    def _wait(self, name: object, heard: int) -> None:
+        if name not in self._waits:
+            self._waits.add(name)
+            heappush(self._waiting, (heard + self._ttl, next(self._numbers), name))
+
+    def advance(self, watermark: int, outbox: Outbox) -> Iterable[Batch]:
+        """As `Operator.advance`: forgets the keys that are silent; the end of the input leaves them as they are."""
+        while watermark < INFINITY and self._waiting and self._waiting[0][0] <= watermark:
+            *_, name = heappop(self._waiting)
+            self._waits.discard(name)
+            kept = self._kept_pairs.get(name)
+            if kept is not None and _heard(kept) + self._ttl <= watermark:
+                self._note(name, kept)
+                self._kept_pairs.drop(name)
+            elif kept is not None:
+                self._wait(name, _heard(kept))
+        return ()
+
+    def restore(self, state: Mapping[int, bytes]) -> None:
+        super().restore(state)
+        for row in self._kept_pairs:
+            self._wait(self._name(row), _heard(row))
+
+
+def _heard(kept: Row) -> int:
+    """When the key was heard of last."""
+    return cast("int", kept[2])
 
 
 class RevisionsOperator(PairsOperator):

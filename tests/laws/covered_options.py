@@ -73,7 +73,7 @@ ELSEWHERE = {
         "which is json, a filter and a map in the graph: tests/conformance/programs/message_fields.istream",
     ),
     **dict.fromkeys(
-        (f"latest {word}" for word in ("deleted", "key", "order")),
+        (f"latest {word}" for word in ("deleted", "key", "order", "ttl")),
         "which generated programs do not have: tests/conformance/test_changing_tables.py has it",
     ),
     **dict.fromkeys(

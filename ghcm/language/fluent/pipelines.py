@@ -148,18 +148,14 @@ class Pipeline:
         retries: int | None = None,
         ordered: bool | None = None,
     ) -> Pipeline:
-        """A Python function by row or by batch, or an async one: itself, or `"module:function"` and the type of its
-        result.
-
-        A function that is given itself says its result in its own annotation, and whether it is async.
+        """A Python function by row or by batch, or an async one: itself, whose annotation says its result, or
+        `"module:function"` and the type of its result.
         """
-        if by is None and iscoroutinefunction(function):
-            by = "async"
+        by = by or ("async" if iscoroutinefunction(function) else None)
         span = here()
         name, annotation = python_function(function, span)
         wanted = annotation if result is None else result
-        limits = {"parallel": parallel, "timeout": timeout, "retries": retries, "ordered": ordered}
-        called = self.then("python", name, by=by, **limits)
+        called = self.then("python", name, by=by, parallel=parallel, timeout=timeout, retries=retries, ordered=ordered)
         assert isinstance(called._expr, ast.Apply)
         if wanted is not None:
             with noting():
@@ -217,7 +213,14 @@ class Pipeline:
     ) -> Pipeline: ...
     def cross(self, other: Pipeline, *, as_: Two | None = None) -> Pipeline: ...
     def iterate(self, step: Callable[[Pipeline], Pipeline], until: Two | None = None, *, limit: object) -> Pipeline: ...
-    def latest(self, *, key: Row | None = None, deleted: Row | None = None, order: Row | None = None) -> Pipeline: ...
+    def latest(
+        self,
+        *,
+        key: Row | None = None,
+        deleted: Row | None = None,
+        order: Row | None = None,
+        ttl: Duration | None = None,
+    ) -> Pipeline: ...
     def changes(self) -> Pipeline: ...
     def read(self, key: object = None) -> Pipeline: ...
     def to(self, sink: object) -> Pipeline: ...

@@ -80,7 +80,23 @@ def _table(step: Step, flow: Flow, element: Type) -> Flow:
     table = step.unit.lives_on and (not bounded or id(step.written) in step.unit.named_nodes)
     shape = Shape.TABLE if table else Shape.PAIRS
     after = Collection(shape, pair_of(flow.collection.pair[0], element), bounded, changing=table)
-    return Flow(step.add(Latest(), after, (flow, Hash(("key",))), keeps_state=True), after, regrouped=True)
+    op = Latest(_ttl(step, flow.collection))
+    return Flow(step.add(op, after, (flow, Hash(("key",))), keeps_state=True), after, regrouped=True)
+
+
+def _ttl(step: Step, takes: Collection) -> int | None:
+    """After how long a silence a key is forgotten; None: never."""
+    ttl, span = step.given.duration("ttl", least=1), step.given.span("ttl")
+    if ttl is None:
+        return None
+    if not step.unit.lives_on:
+        detail = "All of its input is there before it begins, and its tables end with it."
+        hint = "filter(r => r.at >= since) leaves out what is old."
+        raise step.report(Code.NEVER, "a batch unit forgets no keys", span, detail=detail, hint=hint)
+    if not takes.timed:
+        hint = "event_time(x => x.ts) near the source declares it."
+        raise step.report(Code.NEEDS_TIME, '"ttl" needs event time, and these records have none', span, hint=hint)
+    return ttl
 
 
 @rule(RULES, "changes")

@@ -17,7 +17,7 @@ from ghcm.spg.reference.order import order_key
 from ghcm.spg.reference.python import awaited, batch_result, load, result_of
 from ghcm.spg.reference.state import NEVER, NO_KEY, Record, Run, Step, Window, part
 from ghcm.spg.traits import traits_of
-from ghcm.types import Collection, Shape, Struct
+from ghcm.types import INT_MAX, Collection, Shape, Struct
 
 
 def row_operation(run: Run, step: Step, op: ops.RowOp | ops.PythonOp, records: Sequence[Record]) -> list[Record]:
@@ -94,6 +94,8 @@ def event_time(run: Run, step: Step, op: ops.EventTime, records: Sequence[Record
         watermark = NEVER if seen is None or disorder is None else max(NEVER, seen - disorder)
         timed.append(Record(record.value, time, max(watermark, record.watermark), record.partition))
         greatest[record.partition] = time if seen is None else max(seen, time)
+    ordered = [time for partition, time in greatest.items() if partition[0] not in unordered]
+    run.reached[step.id] = [NEVER] if op.disorder_us is None else [time - op.disorder_us for time in ordered]
     return timed
 
 
@@ -208,22 +210,37 @@ def grouped(run: Run, step: Step, _: ops.GroupByKey, records: Sequence[Record]) 
     return _results(run, step, groups, lambda group: sorted(group.values, key=lambda value: order_key(value, type_)))
 
 
-def latest(_run: Run, step: Step, _: ops.Latest, records: Sequence[Record]) -> list[Record]:
-    """The newest record of each key, unless that one is deleted."""
+def latest(run: Run, step: Step, op: ops.Latest, records: Sequence[Record]) -> list[Record]:
+    """The newest record of each key that is not forgotten, unless that one is deleted."""
     type_ = step.takes.pair[1]
     assert isinstance(type_, Struct)
+    ordered, deletes, ttl = "order" in type_.names, "deleted" in type_.names, op.ttl_us
 
-    def newest(group: Group) -> object:
-        values = group.values
-        return max(values, key=lambda value: order_key(value, type_)) if "order" in type_.names else values[-1]
+    def deleted(record: Record) -> bool:
+        return deletes and part(step.value(record), type_, "deleted") is True
 
-    found = [(group.key, newest(group)) for group in _by_value(step, records)]
-    there = [
-        (key, value)
-        for key, value in found
-        if "deleted" not in type_.names or part(value, type_, "deleted") is not True
-    ]
-    return [Record((key, part(value, type_, "record"))) for key, value in there]
+    def silent(heard: int, watermark: int) -> bool:
+        return ttl is not None and heard + ttl <= watermark
+
+    held: dict[object, tuple[Record, int]] = {}
+    for record in records:
+        name, time = step.identity(step.key(record)), record.time or 0
+        before, heard = held.get(name, (record, time))
+        if silent(heard, record.watermark):
+            before, heard = record, time
+        kept = ordered and order_key(step.value(before), type_) > order_key(step.value(record), type_)
+        held[name] = before if kept else record, max(heard, time)
+        if silent(held[name][1], record.watermark) or (deleted(record) and not ordered):
+            del held[name]
+    end = NEVER if ttl is None else _reached(run, step.id)
+    there = [record for record, heard in held.values() if not deleted(record) and not silent(heard, end)]
+    return [Record((step.key(record), part(step.value(record), type_, "record"))) for record in there]
+
+
+def _reached(run: Run, id: str) -> int:
+    """How far event time has come at a task when its input ends."""
+    found, before = [*run.reached.get(id, [])], run.unit.task(id).inputs
+    return min([*found, *(_reached(run, edge.producer) for edge in before)], default=INT_MAX)
 
 
 def counted(run: Run, step: Step, _: ops.Count, records: Sequence[Record]) -> list[Record]:

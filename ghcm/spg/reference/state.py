@@ -141,6 +141,8 @@ class Run:
     parameters: Mapping[str, object]
     outside: Outside
     result: Result = field(default_factory=Result)
+    reached: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+    """By the id of an `EventTime` task the watermarks of its partitions behind their last records."""
 
     def apply(self, function: Lambda, *arguments: object) -> object:
         """The value of a lambda; `Failed` where the record fails."""

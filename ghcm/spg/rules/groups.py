@@ -176,9 +176,11 @@ def revisions_problems(around: Around) -> Iterator[str]:
     yield from collection_problems(around.gives, Collection(Shape.PAIRS, takes.element, False, changing=True))
 
 
-def latest_problems(around: Around) -> Iterator[str]:
+def latest_problems(around: Around, op: ops.Latest) -> Iterator[str]:
     """What is wrong with a table of the newest records."""
     takes, gives = around.takes[0], around.gives
+    if op.ttl_us is not None and (op.ttl_us < 1 or not takes.timed or around.batch):
+        yield "keys are forgotten by event time, some time after they were heard of, in a stream unit"
     yield from (*flowing(takes), *keyed(takes))
     value = part(takes, "value")
     if takes.windowed or takes.changing:

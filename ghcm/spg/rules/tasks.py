@@ -73,7 +73,7 @@ def task_problems(around: Around) -> Iterator[str]:
         case ops.Revisions():
             return groups.revisions_problems(around)
         case ops.Latest():
-            return groups.latest_problems(around)
+            return groups.latest_problems(around, op)
         case ops.Distinct() | ops.Sort() | ops.Top():
             return groups.whole_record_problems(around, op)
         case ops.Join():
