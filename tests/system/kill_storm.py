@@ -300,7 +300,8 @@ def main() -> None:
     parser.add_argument("--without-spark", action="store_true")
     parser.add_argument("--logs", type=Path, help="a folder for the logs of a storm that fails")
     options = parser.parse_args()
-    kinds, spark = frozenset(filter(None, options.kinds.split(","))), not options.without_spark
+    named: str = options.kinds
+    kinds, spark = frozenset(each for each in named.split(",") if each), not options.without_spark
     for seed in range(options.seed, options.seed + options.storms):
         with tempfile.TemporaryDirectory(prefix="ghcm-storm-") as folder:
             begun = time.monotonic()

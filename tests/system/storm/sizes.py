@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 import psutil
 
@@ -54,8 +55,7 @@ class Sizes:
     def _processes(self) -> Iterator[tuple[str, psutil.Process]]:
         assert self.daemon.process is not None
         yield "daemon", psutil.Process(self.daemon.process.pid)
-        listed = self.daemon.control.ask("status")["processes"]
-        assert isinstance(listed, list)
+        listed: Any = self.daemon.control.ask("status")["processes"]
         for each in listed:
             if each["pid"] is not None:
                 with suppress(psutil.Error):

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.daemon.control import ControlServer, listen
+from ghcm.runtime.daemon.control import ControlServer, Peer, listen
 from ghcm.runtime.daemon.protocol import Document, encode
 
 
@@ -46,7 +46,7 @@ def test_who_has_gone_before_the_answer_is_no_mistake(tmp_path: Path, caplog: py
             answered.append(op)
 
     async def scene() -> None:
-        server = ControlServer(tmp_path / "control.sock", answers, lambda *_: None)
+        server = ControlServer(tmp_path / "control.sock", answers, heard)
         await server.open()
         with socket.socket(socket.AF_UNIX) as impatient:
             impatient.connect(str(tmp_path / "control.sock"))
@@ -67,7 +67,7 @@ def test_what_is_started_while_the_socket_is_made_has_the_rights_of_its_user(tmp
         yield {}
 
     async def scene() -> set[str]:
-        server, seen = ControlServer(path, unheard, lambda *_: None), {umask()}
+        server, seen = ControlServer(path, unheard, heard), {umask()}
         opening = asyncio.create_task(server.open())
         while not opening.done():
             await asyncio.sleep(0)
@@ -77,6 +77,10 @@ def test_what_is_started_while_the_socket_is_made_has_the_rights_of_its_user(tmp
         return seen
 
     assert len(asyncio.run(scene())) == 1
+
+
+def heard(_op: str, _arguments: Document, _peer: Peer) -> None:
+    """Nothing is noted."""
 
 
 def umask() -> str:
