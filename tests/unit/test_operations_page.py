@@ -31,3 +31,8 @@ def test_the_service_starts_the_daemon_and_is_watched() -> None:
     assert service["Type"] == "notify"
     name, value = service["Environment"].split("=")
     assert load_settings(environment={name: value}).log.format == "json"
+    assert (service["ProtectSystem"], service["PrivateTmp"]) == (
+        "strict",
+        "yes",
+    )  # else Spark has no folder for its own
+    assert f"--home-dir {service['WorkingDirectory']} {service['User']}`" in PAGE  # ProtectHome hides others
