@@ -13,6 +13,9 @@ ARGS  ?=
 DATA  ?=
 export DATA
 
+# Packages of the system are waited for while those of Python are, and classes are kept meanwhile.
+MAKEFLAGS += --jobs=3
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test check fmt clean
 
@@ -23,7 +26,7 @@ $(READY): pyproject.toml tools/setup
 	@tools/setup .venv
 	@touch $@
 
-$(BROWSER): tools/setup | $(READY)
+$(BROWSER): tools/setup
 	@tools/setup .venv browser
 	@touch $@
 
