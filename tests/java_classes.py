@@ -21,9 +21,9 @@ SPARK = Path(sys.prefix, ".spark-classes.jsa")
 KAFKA = Path(sys.prefix, ".kafka-classes.jsa")
 
 _QUIET = "-Xlog:cds*=off"
-_SPARK = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC {_QUIET}"
+_SPARK = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms900m -Xmn400m -XX:MetaspaceSize=384m {_QUIET}"
 """Tests start Spark two dozen times, each for a few jobs over a dozen records: what the second compiler of Java makes
-faster never pays, nor do threads that collect garbage.
+faster never pays, nor do threads that collect garbage; nor does a small heap that is collected at each turn.
 """
 
 
