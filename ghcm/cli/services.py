@@ -13,11 +13,11 @@ OtherPorts = Annotated[bool, typer.Option("--other-ports", help="Take free ports
 
 def up(other_ports: OtherPorts = False, state: State = None, json: Json = False) -> None:
     """Start what does not run, and wait until both answer."""
-    from ghcm.runtime.pubsub.services import JARS, start_services
+    from ghcm.runtime.pubsub.services import JAR_COUNT, JARS, start_services
 
     if new := not JARS.exists():
         terminal.note(f"fetching Kafka into {JARS}, once for this user (43 MB)")
-    with terminal.steps(2 + 46 * new) as step:
+    with terminal.steps(2 + JAR_COUNT * new) as step:
         start_services(_folder(state), step, other_ports=other_ports)
     status(state, json)
     terminal.note("next: ghcm run --profile services PROGRAM")

@@ -49,7 +49,10 @@ LOGINS = {"kafka": ("kafka.properties", _PROPERTIES), "redis": ("redis.url", f"{
 """The files beside their data that have their addresses and passwords, for other programs of this user."""
 
 JARS = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "ghcm", "kafka-4.1.0")
-"""The jars of the broker, for all projects of this user; there are 46 of them."""
+"""The jars of the broker, for all projects of this user."""
+
+JAR_COUNT = 46
+"""How many they are: so many steps are told while they are fetched."""
 
 _SETTINGS = Path(__file__).with_name("broker.properties")
 _ROOM = 256 * 2**20

@@ -2,12 +2,13 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 
 from ghcm.runtime.pubsub.kafka_connection import Brokers, topic_name
 from ghcm.runtime.pubsub.redis_connection import open_client
-from ghcm.runtime.pubsub.services import service_logins
+from ghcm.runtime.pubsub.services import JAR_COUNT, JARS, service_logins
 from tests.kafka_server import records, services_folder
 from tests.system.running import clean_environment, ghcm, running, until
 
@@ -66,11 +67,60 @@ def services(folder: Path, *words: str) -> dict[str, dict[str, Any]]:
     return {each["name"]: each for each in json.loads(done.stdout)["services"]}
 
 
+def on_a_terminal(folder: Path, *words: str, **environment: str) -> str:
+    """What the command has shown on the terminal where its standard error is, to its end, which is a good one."""
+    terminal, side = os.openpty()
+    line, seen = [sys.executable, "-m", "ghcm.cli", *words], bytearray()
+    with (
+        open(terminal, "rb", buffering=0) as screen,
+        subprocess.Popen(
+            line, cwd=folder, env=clean_environment(TERM="xterm", **environment), stdout=subprocess.DEVNULL, stderr=side
+        ) as process,
+    ):
+        os.close(side)
+        with suppress(OSError):  # so a terminal ends that nobody has any more
+            while part := screen.read(4096):
+                seen += part
+    assert process.returncode == 0, seen
+    return seen.decode()
+
+
+def repository_of(jars: Path, home: Path) -> list[str]:
+    """Have the user of this home fetch by Ivy from a repository that holds these jars; their file names."""
+    names, module = sorted(each.name for each in jars.iterdir()), "org.apache.kafka"
+    found = [re.fullmatch(r"(.+?)-(\d[^/]*)\.jar", name) for name in names]
+    needed = "".join(
+        f'<dependency org="jars" name="{each[1]}" rev="{each[2]}" conf="default"/>'
+        for each in found
+        if each is not None and each[1] not in ("kafka_2.13", "log4j-slf4j-impl")
+    )
+    (home / "kafka_2.13.xml").write_text(
+        f'<ivy-module version="2.0"><info organisation="{module}" module="kafka_2.13" revision="4.1.0"/>'
+        f"<dependencies>{needed}</dependencies></ivy-module>"
+    )
+    (home / ".ivy2").mkdir()
+    (home / ".ivy2" / "ivysettings.xml").write_text(
+        f'<ivysettings><settings defaultResolver="here"/><resolvers><filesystem name="here">'
+        f'<ivy pattern="{home}/[module].xml"/><artifact pattern="{jars}/[artifact]-[revision].[ext]"/>'
+        f"</filesystem></resolvers></ivysettings>"
+    )
+    return names
+
+
 def test_services_keep_ports_and_data(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAFKA_OPTS", f"{os.environ['KAFKA_OPTS']} -Xmx200m")
     assert {each["pid"] for each in services(folder, "status").values()} == {None}
+    jars = repository_of(JARS, folder)  # for one who has fetched nothing yet
+    screen = on_a_terminal(folder, "services", "up", HOME=str(folder), XDG_CACHE_HOME=str(folder / "cache"))
+    own = folder / "cache" / "ghcm" / JARS.name
+    assert sorted(path.name for path in own.iterdir()) == jars
+    assert len(jars) == JAR_COUNT
+    assert "43 MB" in screen
+    assert any(re.sub(r"-\d[^/]*\.jar", ".jar", name) in screen for name in jars)
+    assert "redis" in screen
+    started = json.loads((folder / ".ghcm" / "services" / "services.json").read_text())
     first = services(folder, "up")
-    assert services(folder, "up")["kafka"]["pid"] == first["kafka"]["pid"]
+    assert {name: each["pid"] for name, each in first.items()} == {name: each["pid"] for name, each in started.items()}
     said = psutil.Process(first["kafka"]["pid"]).cmdline()
     assert said.index("-Xmx200m") > said.index("-Xmx256m")  # of two, Java takes the later
     port = first["redis"]["address"].split(":")[-1].split("/")[0]
