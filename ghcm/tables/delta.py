@@ -29,7 +29,9 @@ from ghcm.tables.versions import (
     STAGING,
     DataFile,
     Version,
+    actions_of,
     alone,
+    commit_file,
     link,
     no_version,
     now_us,
@@ -95,6 +97,8 @@ class DeltaTable:
         self._table: Any = None
         self._asked: dict[str, Any] = {}
         self._known: dict[int, Version | None] = {}
+        self._lasting = -1
+        """The newest commit that was brought to disk from here."""
         self.untidy = False
         """Whether so many commits have come since small files were compacted that it is time again."""
 
@@ -218,7 +222,7 @@ class DeltaTable:
                 if len(table.file_uris()) >= _MANY and (isinstance(self.path, Path) or self._compacts(table)):
                     before = table.version()
                     table.optimize.compact(target_size=_FILE_BYTES, writer_properties=packed)
-                    self._sync(before, table.version())
+                    self._sync(before, table.version(), files=True)
                 table.cleanup_metadata()
                 table.vacuum(retention_hours=1, dry_run=False, enforce_retention_duration=False, full=True)
             for merged in (self.path / STAGING / KEPT[0]).glob("*.parquet"):
@@ -252,32 +256,38 @@ class DeltaTable:
         with nullcontext() if mode == "append" else alone(self.path):
             table = self._table if mode == "append" and self._table else self._open()
             before, properties = table.version(), of(table)
-            if mode == "upsert" and (names := [staged / file.name for file in files]):
+            merges = mode == "upsert" and bool(files)
+            if merges:
+                names = [staged / file.name for file in files]
                 self._merge(table, last_of_each(names, self._key, self._texts, self._merged(version)), properties)
             else:
                 self._add(table, mode, staged, files, properties)
                 table.update_incremental()
-        self._sync(before, table.version())
+        self._sync(before, table.version(), files=merges)
         return before, table.version()
 
-    def _sync(self, before: int, last: int) -> None:
-        """Bring to disk what the library has written in the commits behind one, and that one, which may have made the
-        table: first the files, then the log that names them, with its checkpoints.
+    def _sync(self, before: int, last: int, *, files: bool) -> None:
+        """Bring the commits behind one to disk, with checkpoints of the log, and that one unless it was from here: it
+        may have made the table. `files`: the library has written some; these come before the log that names them.
         """
         if not isinstance(self.path, Path):
             return
-        log = self.path / "_delta_log"
-        with suppress(FileNotFoundError):  # of others, who clean up
-            for number in range(before + 1, last + 1):
-                for action in actions_of(self.path, number):
-                    if (added := action.get("add")) is not None:
-                        sync(self.path / unquote(added["path"]))
-        sync(self.path)
-        for name in names_in(log):
-            if name >= f"{before:020d}":  # so is "_last_checkpoint"
-                with suppress(FileNotFoundError):
-                    sync(log / name)
+        log, known = self.path / "_delta_log", self._lasting >= before
+        if files:
+            with suppress(FileNotFoundError):  # of others, who clean up
+                for number in range(before + 1, last + 1):
+                    for action in actions_of(self.path, number):
+                        if (added := action.get("add")) is not None:
+                            sync(self.path / unquote(added["path"]))
+        if files or not known:
+            sync(self.path)
+        names = [commit_file(self.path, number).name for number in range(before + known, last + 1)]
+        made = [each for each in (f"{name[:20]}.checkpoint.parquet" for name in names) if (log / each).exists()]
+        for name in [*names, *made, *(["_last_checkpoint"] if made else [])]:
+            with suppress(FileNotFoundError):
+                sync(log / name)
         sync(log)
+        self._lasting = max(self._lasting, last)
 
     def _add(self, table: Any, mode: str, staged: Place, files: Sequence[DataFile], properties: Any) -> None:
         library, adds = deltalake(), list[Any]()
@@ -371,17 +381,6 @@ class DeltaTable:
 def _afterwards() -> Any:
     """What follows a commit at once: `tidy` cleans the log up, which takes as long as the commit itself."""
     return deltalake().PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
-
-
-def commit_file(table: Place, number: int) -> Place:
-    """The file of the log that is a commit."""
-    return table / "_delta_log" / f"{number:020d}.json"
-
-
-def actions_of(table: Place, number: int) -> list[dict[str, Any]]:
-    """What a commit does, as the log has it."""
-    lines = commit_file(table, number).read_text(encoding="utf-8").splitlines()
-    return [cast("dict[str, Any]", json.loads(line)) for line in lines if line]
 
 
 def _commit(table: Place, number: int) -> Version | None:

@@ -23,8 +23,8 @@ from ghcm.places import Place, Remote, delta_place, readable
 from ghcm.schemas.arrow import arrow_type, type_of
 from ghcm.schemas.records import Unmapped
 from ghcm.stores import hint_for, understood
-from ghcm.tables.delta import actions_of, commit_file, deltalake
-from ghcm.tables.versions import explained
+from ghcm.tables.delta import deltalake
+from ghcm.tables.versions import actions_of, commit_file, explained
 from ghcm.types import Struct, Type, is_nullable, strip
 from ghcm.values.timestamps import timestamp_text
 

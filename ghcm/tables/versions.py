@@ -119,6 +119,17 @@ def sync_folders(root: Path, files: Sequence[DataFile]) -> None:
         sync(root / folder)
 
 
+def commit_file(table: Place, number: int) -> Place:
+    """The file of the log that is a commit."""
+    return table / "_delta_log" / f"{number:020d}.json"
+
+
+def actions_of(table: Place, number: int) -> list[dict[str, Any]]:
+    """What a commit does, as the log has it."""
+    lines = commit_file(table, number).read_text(encoding="utf-8").splitlines()
+    return [cast("dict[str, Any]", json.loads(line)) for line in lines if line]
+
+
 @contextmanager
 def alone(table: Place) -> Generator[None]:
     """One at a time on this machine."""
