@@ -171,6 +171,9 @@ class OpenTable:
                 table.load_as_version(version)
             elif time_us is not None:
                 table.load_as_version(_EPOCH + timedelta(microseconds=time_us))
+                # It goes by when files of the log were written, which is a little later than when they say.
+                while table.version() < newest and 0 < self._began(table.version() + 1) <= time_us:
+                    table.load_as_version(table.version() + 1)
                 if self._began(table.version()) > time_us:  # it gives the oldest where none is as old
                     raise library.exceptions.DeltaError("No version is as old")
         except (library.exceptions.DeltaError, OSError) as error:
