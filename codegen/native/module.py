@@ -108,6 +108,8 @@ def _section(program: Program, at: Place) -> Section | None:
     match op:
         case ops.EventTime():
             return timing(at, op)
+        case ops.Forgetting(group=group):
+            return grouping(at, group)
         case ops.ReduceByKey() | ops.AggregateByKey() | ops.GroupByKey() | ops.Count():
             return grouping(at, op)
         case ops.Sort() | ops.Top():

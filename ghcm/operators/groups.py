@@ -11,7 +11,7 @@ GROUPS = (
         "reduce_by_key",
         revises=True,
         takes=(Shape.PAIRS,),
-        arguments=(Argument("function", "lambda2"), option("order", "lambda1")),
+        arguments=(Argument("function", "lambda2"), option("order", "lambda1"), option("ttl", "duration")),
         gives="Pairs<K, V>, or Table<K, V> of unbounded unwindowed input",
         meaning=(
             "one value per key; what is proven to be associative and commutative is a + b of numbers, min, "
@@ -20,26 +20,39 @@ GROUPS = (
             "v => ... makes it a fold over the values in that order; with a name, in a stream unit, what "
             "input that ends gives is both: a table while the unit runs, which is read, looked up and "
             "written to sinks of mode upsert, and pairs at the end for every other operator and for sinks "
-            "of mode append"
+            "of mode append. With ttl = 1d (stream units) the table forgets a key of which no record came for so "
+            "long in event time, and sinks and what follows lose it, as they lose what latest deletes; it begins "
+            "anew with what comes back"
         ),
         exchange="hash",
         stateful=True,
         failures=EXPRESSION,
-    ).example(
+    )
+    .example(
         "memory([3, 4, 5]).map_to_pair(n => (n % 2, n)).reduce_by_key((a, b) => a + b)",
         '{"key": 0, "value": 4}',
         '{"key": 1, "value": 8}',
+    )
+    .example(
+        "sales = memory([{ id: 1, at: 5 }, { id: 2, at: 6 }, { id: 1, at: 300 }, { id: 3, at: 3700 }])\n"
+        "        .event_time(s => from_seconds(s.at), disorder = 0s)\n"
+        "sums = sales.map_to_pair(s => (s.id, 1)).reduce_by_key((a, b) => a + b, ttl = 1h)\n"
+        "sums.to(out)",
+        'out: {"key": 1, "value": 2}',
+        'out: {"key": 3, "value": 1}',
+        declares='sink out = redis("sums", key = r => r.key, mode = upsert)',
+        unit="stream",
     ),
     Operator(
         "aggregate_by_key",
         revises=True,
         takes=(Shape.PAIRS,),
-        arguments=(Argument("aggregates", "aggregate", repeated=True),),
+        arguments=(option("ttl", "duration"), Argument("aggregates", "aggregate", repeated=True)),
         gives="Pairs<K, {...}>, or Table",
         meaning=(
             "named aggregates per key, as pairs and tables like reduce_by_key: "
             f"{' '.join(each.value for each in AGGREGATES)}; each takes where = v => ... and passes over the "
-            "values for which that is not true"
+            "values for which that is not true; ttl as in reduce_by_key"
         ),
         exchange="hash",
         stateful=True,
@@ -119,8 +132,9 @@ GROUPS = (
         "group_by_key",
         revises=True,
         takes=(Shape.PAIRS,),
+        arguments=(option("ttl", "duration"),),
         gives="Pairs<K, list<V>>, or Table",
-        meaning="the values of a key as a list in ascending order",
+        meaning="the values of a key as a list in ascending order; ttl as in reduce_by_key",
         exchange="hash",
         stateful=True,
     ).example(
@@ -131,8 +145,9 @@ GROUPS = (
     Operator(
         "count",
         revises=True,
+        arguments=(option("ttl", "duration"),),
         gives="Pairs<K, int> of pairs, Stream<int> of a stream; or Table",
-        meaning="how many",
+        meaning="how many; of pairs of each key, with ttl as in reduce_by_key",
         exchange="hash",
         stateful=True,
     )

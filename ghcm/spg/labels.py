@@ -50,6 +50,8 @@ def _made(op: Op) -> str:
             return f"reduce_by_key {_reducer(reducer)}"
         case ops.AggregateByKey(aggregates=aggregates):
             return f"aggregate_by_key {', '.join(map(_aggregate, aggregates))}"
+        case ops.Forgetting(group=group, ttl_us=ttl):
+            return f"{summary(group)}{_forgotten(ttl)}"
         case ops.Latest(ttl_us=ttl):
             return f"latest{_forgotten(ttl)}"
         case ops.Changes(final=final):

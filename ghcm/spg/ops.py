@@ -213,6 +213,14 @@ class Latest:
     ttl_us: int | None = None
 
 
+@operation(Traits(state=State.KEYED, exchange=Together.KEY, time=Time.NONE))
+class Forgetting:
+    """What an aggregation makes of the values of each key, which is forgotten as in `Latest`."""
+
+    group: GroupOp
+    ttl_us: int
+
+
 @operation(Traits(label="revisions", state=State.KEYED, exchange=Together.KEY, time=Time.NONE))
 class Revisions:
     """The pairs of a table, so that whatever follows always has what the table holds: at each commit the pairs that the
@@ -381,6 +389,6 @@ class Reply:
 FlowOp: TypeAlias = Source | EventTime | ArrivalTime | RowOp | PythonOp | Lookup | Sessions | SequenceOp | Union
 Phased: TypeAlias = ReduceByKey | AggregateByKey | Count
 GroupOp: TypeAlias = ReduceByKey | AggregateByKey | GroupByKey | Count
-WholeOp: TypeAlias = GroupOp | Latest | Changes | Revisions | Distinct | Sort | Top | Join | Iterate
+WholeOp: TypeAlias = GroupOp | Forgetting | Latest | Changes | Revisions | Distinct | Sort | Top | Join | Iterate
 EndOp: TypeAlias = To | Publish | Reply
 Op: TypeAlias = FlowOp | WholeOp | ReadSink | ReadTable | EndOp | Fused

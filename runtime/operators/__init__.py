@@ -63,10 +63,10 @@ def build(task: Task, unit: Unit, code: codes.TaskCode | None, context: Context)
             changing = unit.task(task.inputs[0].producer).collection.changing
             kind = RevisedGroupsOperator if changing else GroupOperator
             return kind(task, unit, _code(task, code, codes.GroupCode), context)
-        case ops.Latest(ttl_us=int() as ttl):
-            return ForgettingOperator(task, ttl, unit, context)
+        case ops.Forgetting():
+            return ForgettingOperator(task, op, unit, _code(task, code, codes.GroupCode), context)
         case ops.Latest():
-            return LatestOperator(task, unit, context)
+            return LatestOperator(task, op, unit, context)
         case ops.Revisions():
             return RevisionsOperator(task, unit, context)
         case ops.Changes(final=final):

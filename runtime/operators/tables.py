@@ -1,22 +1,27 @@
-"""Tables and what becomes of them: those of the newest records, their changes as records that stay, their pairs as they
-come and are taken back, and their final pairs.
+"""Tables and what becomes of them: those of the newest records and those that forget keys, their changes as records
+that stay, their pairs as they come and are taken back, and their final pairs.
 """
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from heapq import heappop, heappush
-from itertools import count
+from copy import deepcopy
 from typing import Any, cast
 
-from ghcm.runtime.contract import INFINITY, Context, Outbox, Table
+from ghcm.runtime.contract import NEVER, Context, Outbox, Table
 from ghcm.runtime.data.batch import TAKEN_BACK, Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.key_groups import grouping
 from ghcm.runtime.data.keys import identity_of
+from ghcm.runtime.native.code import GroupCode
 from ghcm.runtime.native.order import order_of
+from ghcm.runtime.native.rows import RecordFailure
+from ghcm.runtime.operators.fallible_reducers import fallible, has_lambda
 from ghcm.runtime.operators.task_operator import TaskOperator
 from ghcm.runtime.state.kept_rows import KeptRows
+from ghcm.runtime.state.silences import Silences
 from ghcm.spg.graph import Task, Unit
-from ghcm.types import Shape, Struct
+from ghcm.spg.ops import Forgetting, Latest, ReduceByKey
+from ghcm.types import Field, Shape, Struct
 
 
 class PairsOperator(TaskOperator):
@@ -55,71 +60,85 @@ class PairsOperator(TaskOperator):
         yield from self._cut(self._batch([now for _, now in differ if now is not None]))
 
 
-class LatestOperator(PairsOperator):
-    """Keeps the newest record of each key. Where there is an order it also keeps those that are deleted, lest one that
-    is older comes after them.
+class KeptTable(PairsOperator):
+    """Keeps something of each key, behind the key, and gives at a commit what has become of the keys that have changed.
+
+    With `ttl_us` it forgets keys that are silent for so long, and a third part says when each was heard of last.
     """
 
-    def __init__(self, task: Task, unit: Unit, context: Context) -> None:
+    def __init__(self, task: Task, unit: Unit, context: Context, ttl_us: int | None) -> None:
         super().__init__(task, unit, context)
-        value = self._takes.pair[1]
-        assert isinstance(value, Struct), "values say what is newest"
-        names = value.names
-        self._record_at = names.index("record")
-        self._deleted_at = names.index("deleted") if "deleted" in names else None
-        self._order = order_of(value) if "order" in names else None
+        self._result_value = identity_of(task.collection.pair[1])
         self._table = task.collection.shape is Shape.TABLE
         self._told = self._table and any(edge.producer == task.id for each in unit.tasks for edge in each.inputs)
-        self._record_value = identity_of(value.field_of("record").type)
         self._before: dict[object, Row | None] = {}
         """Of keys that have changed what was given on last."""
+        self._silences = None if ttl_us is None else Silences(ttl_us)
 
-    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterable[Batch]:
-        self.counts["rows"] += len(batch)
+    @abstractmethod
+    def _next(self, row: Row, kept: Row | None, outbox: Outbox) -> object:
+        """What is kept of a key from this row on; None for nothing."""
+
+    @abstractmethod
+    def _shown(self, kept: Row | None, outbox: Outbox | None = None) -> Row | None:
+        """The pair of the table, of what is kept; None for none. What fails is a dead letter if there is an outbox."""
+
+    def _note(self, name: object, kept: Row | None) -> None:
+        if self._told and name not in self._before:
+            self._before[name] = self._shown(kept)
+
+    def _take_in_time(self, batch: Batch, silences: Silences, outbox: Outbox) -> None:
         for row in batch.rows():
-            name = self._name(row)
+            name, (time, watermark) = self._name(row), cast("tuple[int, int]", row[-2:])
             kept = self._kept_pairs.get(name)
-            if self._order is not None and kept is not None and not self._is_newer(row, kept):
-                continue
-            if self._told and name not in self._before:
-                self._before[name] = self._shown(kept)
-            if self._order is None and self._is_deleted(row):
+            self._note(name, kept)
+            if kept is not None and silences.silent(_heard(kept), watermark):
+                kept = None
+            heard = time if kept is None else max(time, _heard(kept))
+            made = self._next(row, kept, outbox)
+            if made is None or silences.silent(heard, watermark):
                 self._kept_pairs.drop(name)
             else:
-                self._kept_pairs.put(name, (row[0], row[1]))
+                self._kept_pairs.put(name, (row[0], made, heard))
+                silences.wait(name, heard)
+
+    def advance(self, watermark: int, outbox: Outbox) -> Iterable[Batch]:
+        """As `Operator.advance`: forgets the keys that are silent."""
+        silences = self._silences
+        for name in silences.due(watermark) if silences is not None else ():
+            kept = self._kept_pairs.get(name)
+            if silences is None or kept is None:
+                continue
+            if silences.silent(_heard(kept), watermark):
+                self._note(name, kept)
+                self._kept_pairs.drop(name)
+            else:
+                silences.wait(name, _heard(kept))
         return ()
 
-    def _is_newer(self, row: Row, kept: Row) -> bool:
-        assert self._order is not None
-        newer: Any = self._order(row[1])
-        return bool(newer > self._order(kept[1]))
-
-    def _is_deleted(self, row: Row) -> bool:
-        return self._deleted_at is not None and cast("Row", row[1])[self._deleted_at] is True
-
-    def _shown(self, kept: Row | None) -> Row | None:
-        """The pair of the table, of what is kept."""
-        if kept is None or self._is_deleted(kept):
-            return None
-        return kept[0], cast("Row", kept[1])[self._record_at]
+    def restore(self, state: Mapping[int, bytes]) -> None:
+        super().restore(state)
+        if self._silences is not None:
+            for row in self._kept_pairs:
+                self._silences.wait(self._name(row), _heard(row))
 
     def _same(self, one: Row | None, other: Row | None) -> bool:
-        if one is None or other is None or self._record_value is None:
+        if one is None or other is None or self._result_value is None:
             return one == other
-        return (self._record_value(one[1]),) == (self._record_value(other[1]),)
+        return (self._result_value(one[1]),) == (self._result_value(other[1]),)
 
-    def _pairs(self) -> list[Row]:
-        return [shown for kept in self._kept_pairs if (shown := self._shown(kept)) is not None]
+    def _pairs(self, outbox: Outbox | None = None) -> list[Row]:
+        return [shown for kept in self._kept_pairs if (shown := self._shown(kept, outbox)) is not None]
 
     def flush(self, outbox: Outbox) -> Iterable[Batch]:
         """As `Operator.flush`: what has changed since the last time."""
         before, self._before = self._before, {}
-        return self._revised((given, self._shown(self._kept_pairs.get(name))) for name, given in before.items())
+        return self._revised((given, self._shown(self._kept_pairs.get(name), outbox)) for name, given in before.items())
 
     def finish(self, outbox: Outbox) -> Iterator[Batch]:
         """As `Operator.finish`: where it is no table, all pairs."""
         if not self._table:
-            yield from self._cut(self._batch(self._pairs()))
+            yield from self._cut(self._batch(self._pairs(outbox)))
 
     def copy(self, key: object = None) -> list[tuple[object, object]]:
         """As `Table.copy`."""
@@ -129,67 +148,107 @@ class LatestOperator(PairsOperator):
         return [] if found is None else [(found[0], found[1])]
 
 
-class ForgettingOperator(LatestOperator):
-    """Keeps the newest record of each key that is not silent for so long; behind each pair stands the event time at
-    which its key was heard of last. Each key waits once for when it would be silent, and again if it was heard of then.
-    """
-
-    def __init__(self, task: Task, ttl_us: int, unit: Unit, context: Context) -> None:
-        super().__init__(task, unit, context)
-        self._ttl = ttl_us
-        self._waiting: list[tuple[int, int, object]] = []
-        """A heap: when a key would be silent, a number of its own, and the name of the key."""
-        self._numbers = count()
-        self._waits = set[object]()
-
-    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterable[Batch]:
-        self.counts["rows"] += len(batch)
-        for row in batch.rows():
-            name, (time, watermark) = self._name(row), cast("tuple[int, int]", row[-2:])
-            kept = self._kept_pairs.get(name)
-            self._note(name, kept)
-            if kept is not None and _heard(kept) + self._ttl <= watermark:
-                kept = None
-            heard = time if kept is None else max(time, _heard(kept))
-            newest = row if kept is None or self._order is None or self._is_newer(row, kept) else kept
-            if heard + self._ttl <= watermark or (self._order is None and self._is_deleted(row)):
-                self._kept_pairs.drop(name)
-            else:
-                self._kept_pairs.put(name, (row[0], newest[1], heard))
-                self._wait(name, heard)
-        return ()
-
-    def _note(self, name: object, kept: Row | None) -> None:
-        if self._told and name not in self._before:
-            self._before[name] = self._shown(kept)
-
-    def _wait(self, name: object, heard: int) -> None:
-        if name not in self._waits:
-            self._waits.add(name)
-            heappush(self._waiting, (heard + self._ttl, next(self._numbers), name))
-
-    def advance(self, watermark: int, outbox: Outbox) -> Iterable[Batch]:
-        """As `Operator.advance`: forgets the keys that are silent; the end of the input leaves them as they are."""
-        while watermark < INFINITY and self._waiting and self._waiting[0][0] <= watermark:
-            *_, name = heappop(self._waiting)
-            self._waits.discard(name)
-            kept = self._kept_pairs.get(name)
-            if kept is not None and _heard(kept) + self._ttl <= watermark:
-                self._note(name, kept)
-                self._kept_pairs.drop(name)
-            elif kept is not None:
-                self._wait(name, _heard(kept))
-        return ()
-
-    def restore(self, state: Mapping[int, bytes]) -> None:
-        super().restore(state)
-        for row in self._kept_pairs:
-            self._wait(self._name(row), _heard(row))
-
-
 def _heard(kept: Row) -> int:
     """When the key was heard of last."""
     return cast("int", kept[2])
+
+
+class LatestOperator(KeptTable):
+    """Keeps the newest record of each key. Where there is an order it also keeps those that are deleted, lest one that
+    is older comes after them.
+    """
+
+    def __init__(self, task: Task, op: Latest, unit: Unit, context: Context) -> None:
+        super().__init__(task, unit, context, op.ttl_us)
+        value = self._takes.pair[1]
+        assert isinstance(value, Struct), "values say what is newest"
+        names = value.names
+        self._record_at = names.index("record")
+        self._deleted_at = names.index("deleted") if "deleted" in names else None
+        self._order = order_of(value) if "order" in names else None
+
+    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterable[Batch]:
+        self.counts["rows"] += len(batch)
+        if self._silences is not None:
+            self._take_in_time(batch, self._silences, outbox)
+            return ()
+        for row in batch.rows():
+            name = self._name(row)
+            kept = self._kept_pairs.get(name)
+            if self._order is not None and kept is not None and not self._is_newer(row, kept):
+                continue
+            self._note(name, kept)
+            if self._order is None and self._is_deleted(row):
+                self._kept_pairs.drop(name)
+            else:
+                self._kept_pairs.put(name, (row[0], row[1]))
+        return ()
+
+    def _next(self, row: Row, kept: Row | None, outbox: Outbox) -> object:
+        if self._order is None:
+            return None if self._is_deleted(row) else row[1]
+        return row[1] if kept is None or self._is_newer(row, kept) else kept[1]
+
+    def _is_newer(self, row: Row, kept: Row) -> bool:
+        assert self._order is not None
+        newer: Any = self._order(row[1])
+        return bool(newer > self._order(kept[1]))
+
+    def _is_deleted(self, row: Row) -> bool:
+        return self._deleted_at is not None and cast("Row", row[1])[self._deleted_at] is True
+
+    def _shown(self, kept: Row | None, outbox: Outbox | None = None) -> Row | None:
+        if kept is None or self._is_deleted(kept):
+            return None
+        return kept[0], cast("Row", kept[1])[self._record_at]
+
+
+class ForgettingOperator(KeptTable):
+    """Keeps the state of an aggregation of each key that is not silent."""
+
+    def __init__(self, task: Task, op: Forgetting, unit: Unit, code: GroupCode, context: Context) -> None:
+        super().__init__(task, unit, context, op.ttl_us)
+        reducer = op.group.reducer if isinstance(op.group, ReduceByKey) else None
+        self._code = fallible(code) if reducer is not None and has_lambda(reducer) else code
+        self._arrived = NEVER
+        """The number of the latest record, where some aggregate goes by arrival."""
+
+    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterable[Batch]:
+        self.counts["rows"] += len(batch)
+        assert self._silences is not None, "which makes it what it is"
+        self._take_in_time(batch, self._silences, outbox)
+        return ()
+
+    def _next(self, row: Row, kept: Row | None, outbox: Outbox) -> object:
+        value = (row[-2], row[1]) if self._code.timed else row[1]
+        if self._code.arrivals:
+            self._arrived = max(self._arrived + 1, self._context.now())
+            value = self._arrived, value
+        try:
+            if kept is None:
+                return self._code.first(value, self._parameters)
+            return self._code.add(kept[1], value, self._parameters)
+        except RecordFailure as failure:
+            self._dead_to(outbox)(self._task.id, self._record(row), failure.reason, failure.detail)
+            return None if kept is None else kept[1]
+
+    def restore(self, state: Mapping[int, bytes]) -> None:
+        super().restore(state)
+        for row in self._kept_pairs if self._code.arrivals else ():
+            parts = cast("Sequence[Any]", row[1])
+            numbers = (parts[index][-1][0] for index in self._code.arrivals if parts[index] is not None)
+            self._arrived = max([self._arrived, *numbers])
+
+    def _shown(self, kept: Row | None, outbox: Outbox | None = None) -> Row | None:
+        if kept is None:
+            return None
+        try:
+            return kept[0], deepcopy(self._code.result(kept[1], self._parameters))  # the state may change in place
+        except RecordFailure as failure:
+            if outbox is not None:
+                key_only = Struct((Field("key", self._key_type),))
+                self._dead(outbox, (kept[0],), key_only, failure.reason, failure.detail)
+            return None
 
 
 class RevisionsOperator(PairsOperator):

@@ -85,6 +85,10 @@ ELSEWHERE = {
         "which generated programs do not have: tests/conformance/test_in_time_order.py has it",
     ),
     **dict.fromkeys(
+        (f"{word} ttl" for word in ("aggregate_by_key", "count", "group_by_key", "reduce_by_key")),
+        "which generated programs do not have: tests/conformance/test_changing_tables.py has it",
+    ),
+    **dict.fromkeys(
         (f"python {word}" for word in ("by async", "ordered", "parallel", "retries", "timeout")),
         "which generated programs do not have: tests/conformance/test_python_batches.py has it",
     ),

@@ -21,6 +21,7 @@ from ghcm.lowering.expressions.conversion import convert
 from ghcm.lowering.operators.orders import order_of
 from ghcm.lowering.operators.rows import check_key
 from ghcm.lowering.operators.sequences import distinct_within
+from ghcm.lowering.operators.tables import ttl_of
 from ghcm.lowering.operators.times import put_into
 from ghcm.reducers import Aggregate, Builtin, Custom, Fields, Reducer, prove, summed
 from ghcm.spg.graph import Global, Hash
@@ -28,7 +29,9 @@ from ghcm.spg.ops import (
     AggregateByKey,
     Count,
     Distinct,
+    Forgetting,
     GroupByKey,
+    GroupOp,
     Map,
     MapToPair,
     ReduceByKey,
@@ -219,6 +222,8 @@ def count(step: Step, flow: Flow) -> Bound:
     if not collection.bounded and not collection.windowed:
         hint = "key_by(...) before it gives a table of counts, window(...) a count per window."
         raise step.report(Code.ENDLESS_COUNT, "a stream that never ends has no count", hint=hint)
+    if (span := step.given.span("ttl")) is not None:
+        raise step.report(Code.WRONG_SHAPE, '"ttl" forgets keys, and a stream has none', span)
     element: Type = Struct((Field("value", Int()), Field("window", WINDOW))) if collection.windowed else Int()
     after = Collection(Shape.STREAM, element, collection.bounded, collection.windowed, collection.windowed)
     return Flow(step.add(Count(), after, (flow, Global()), keeps_state=True), after, regrouped=True)
@@ -242,9 +247,7 @@ def totals(aggregates: tuple[Aggregate, ...]) -> Struct:
     return Struct(tuple(Field(each.name, each.type) for each in aggregates))
 
 
-def _grouped(
-    step: Step, flow: Flow, op: AggregateByKey | Count | GroupByKey | ReduceByKey, value: Type, *, lasting: bool = True
-) -> Flow:
+def _grouped(step: Step, flow: Flow, op: GroupOp, value: Type, *, lasting: bool = True) -> Flow:
     """The result of a keyed aggregation: pairs, or, if it is `lasting`, a table where the unit lives on and the groups
     never close.
     """
@@ -256,7 +259,10 @@ def _grouped(
     shape = Shape.TABLE if table else Shape.PAIRS
     windowed = collection.windowed
     after = Collection(shape, Struct(tuple(fields)), collection.bounded, windowed, windowed, collection.changing)
-    draft = step.add(op, after, (flow, Hash(("key",))), keeps_state=True)
+    ttl = ttl_of(step, collection) if lasting else None
+    made = op if ttl is None else Forgetting(op, ttl)
+    after = after if ttl is None else replace(after, changing=table)
+    draft = step.add(made, after, (flow, Hash(("key",))), keeps_state=True)
     return Flow(draft, after, regrouped=True)
 
 

@@ -80,15 +80,18 @@ def _table(step: Step, flow: Flow, element: Type) -> Flow:
     table = step.unit.lives_on and (not bounded or id(step.written) in step.unit.named_nodes)
     shape = Shape.TABLE if table else Shape.PAIRS
     after = Collection(shape, pair_of(flow.collection.pair[0], element), bounded, changing=table)
-    op = Latest(_ttl(step, flow.collection))
+    op = Latest(ttl_of(step, flow.collection))
     return Flow(step.add(op, after, (flow, Hash(("key",))), keeps_state=True), after, regrouped=True)
 
 
-def _ttl(step: Step, takes: Collection) -> int | None:
+def ttl_of(step: Step, takes: Collection) -> int | None:
     """After how long a silence a key is forgotten; None: never."""
     ttl, span = step.given.duration("ttl", least=1), step.given.span("ttl")
     if ttl is None:
         return None
+    if takes.windowed or takes.changing:
+        why = "groups in windows end with these" if takes.windowed else "a table of a table loses keys with it"
+        raise step.report(Code.WRONG_SHAPE, f'"ttl" forgets keys of records that come and stay: {why}', span)
     if not step.unit.lives_on:
         detail = "All of its input is there before it begins, and its tables end with it."
         hint = "filter(r => r.at >= since) leaves out what is old."

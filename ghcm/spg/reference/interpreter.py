@@ -26,6 +26,7 @@ from ghcm.spg.reference.operations import (
     counted,
     distinct,
     event_time,
+    forgetting,
     fused,
     grouped,
     latest,
@@ -231,6 +232,8 @@ def _run_task(run: Run, task: Task, inputs: list[list[Record]]) -> list[Record]:
             return grouped(run, step, op, records)
         case ops.Count():
             return counted(run, step, op, records)
+        case ops.Forgetting():
+            return forgetting(run, step, op, records)
         case ops.Latest():
             return latest(run, step, op, records)
         case ops.Changes() | ops.Revisions():  # a run has one commit, at its end

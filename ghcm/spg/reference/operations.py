@@ -237,6 +237,37 @@ def latest(run: Run, step: Step, op: ops.Latest, records: Sequence[Record]) -> l
     return [Record((step.key(record), part(step.value(record), type_, "record"))) for record in there]
 
 
+def forgetting(run: Run, step: Step, op: ops.Forgetting, records: Sequence[Record]) -> list[Record]:
+    """What the aggregation makes of the records of each key since it was forgotten last, if it is not now."""
+    spells: dict[object, list[tuple[list[Record], int]]] = {}
+    for record in records:
+        of_key, time = spells.setdefault(step.identity(step.key(record)), []), record.time or 0
+        if not of_key or of_key[-1][1] + op.ttl_us <= record.watermark:
+            of_key.append(([], time))
+        spell, heard = of_key[-1]
+        of_key[-1] = [*spell, record], max(heard, time)
+    inner, end = replace(step, op=op.group), _reached(run, step.id)
+    found: list[Record] = []
+    for of_key in spells.values():
+        made = [(_group(run, inner, op.group, spell), heard) for spell, heard in of_key]
+        found += made[-1][0] if made[-1][1] + op.ttl_us > end else []
+    return found
+
+
+def _group(run: Run, step: Step, op: ops.GroupOp, records: Sequence[Record]) -> list[Record]:
+    match op:
+        case ops.ReduceByKey():
+            return reduced(run, step, op, records)
+        case ops.AggregateByKey():
+            return aggregated(run, step, op, records)
+        case ops.GroupByKey():
+            return grouped(run, step, op, records)
+        case ops.Count():
+            return counted(run, step, op, records)
+        case _:
+            assert_never(op)
+
+
 def _reached(run: Run, id: str) -> int:
     """How far event time has come at a task when its input ends."""
     found, before = [*run.reached.get(id, [])], run.unit.task(id).inputs

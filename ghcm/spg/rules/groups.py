@@ -68,6 +68,17 @@ def grouped_problems(around: Around, op: ops.GroupOp) -> Iterator[str]:
     yield from collection_problems(gives, wanted)
 
 
+def forgetting_problems(around: Around, op: ops.Forgetting) -> Iterator[str]:
+    """What is wrong with an aggregation that forgets keys."""
+    takes, gives = around.takes[0], around.gives
+    yield from keyed(takes)
+    if op.ttl_us < 1 or not takes.timed or takes.windowed or takes.changing or around.batch:
+        yield "keys are forgotten by event time, some time after they were heard of, in a stream unit"
+    if gives.changing != (gives.shape is Shape.TABLE):
+        yield "a table that forgets keys takes them back"
+    yield from grouped_problems(replace(around, gives=replace(gives, changing=takes.changing)), op.group)
+
+
 def _value(around: Around, op: ops.GroupOp, value: Type) -> tuple[Type, Iterable[str]]:
     """What it makes of values of that type, and what is wrong with its functions."""
     match op:

@@ -20,6 +20,7 @@ from ghcm.source import Source as Text
 from ghcm.spg.graph import Program
 from ghcm.spg.ops import (
     ArrivalTime,
+    Forgetting,
     Fused,
     Lookup,
     Op,
@@ -152,11 +153,8 @@ def test_every_op_goes_through_the_harness_and_runs_in_the_forms_that_the_table_
         drawn()
     missing = set(get_args(Op)) - seen
     by_clock = {ArrivalTime}  # tests/conformance/test_processing_time.py
-    asks = {
-        Lookup,
-        PythonAsync,
-    }  # tests/unit/runtime/slot/test_services_asked.py, tests/conformance/test_python_batches.py
-    endless = {Revisions}  # tests/conformance/test_changing_tables.py
+    asks = {Lookup, PythonAsync}  # slot/test_services_asked.py, tests/conformance/test_python_batches.py
+    endless = {Revisions, Forgetting}  # tests/conformance/test_changing_tables.py
     others = {ReadSink, ReadTable, Reply, Sessions, Preceding, Absent, Present, Scan, Chunks}
     assert missing <= others | by_clock | asks | endless, "the engine's, like sources and sinks"
     assert PythonBatch in columns, "of which the table says what its kind by row does"
