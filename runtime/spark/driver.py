@@ -153,8 +153,8 @@ class Driver:
             receiver.stopped.set()
             receiver.cache.wake()
         end = time.monotonic() + patience
-        with self._lock:
-            waiting = list(self._running.values())
+        with self._lock:  # those that were broken off before have had their time
+            waiting = [each for each in self._running.values() if not each.abandoned.is_set()]
         self._slots.shutdown(wait=False, cancel_futures=True)
         for execution in waiting:
             execution.finished.wait(max(0.0, end - time.monotonic()))

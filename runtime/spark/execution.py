@@ -86,7 +86,7 @@ class Execution:
             return
         asked = time.monotonic()
         spark = self._spark()
-        if self.broken_off():  # while Spark was starting
+        if spark is None or self.broken_off():  # while Spark was starting
             return
         start, call = self.services.calls.started(self.instruction, self.services.executor)
         match start:
@@ -145,10 +145,12 @@ class Execution:
         if self.instruction.reply is not None:
             self.cache.send_feedback(self.instruction.reply, feedback)
 
-    def _spark(self) -> SparkSession | GhcmError:
-        """The session, which may have to be started, or why there is none. No call has begun before it is there."""
+    def _spark(self) -> SparkSession | GhcmError | None:
+        """The session, which may have to be started, or why there is none; None where the call is broken off meanwhile.
+        No call has begun before it is there.
+        """
         try:
-            return self.services.session.get()
+            return self.services.session.get_unless(self.broken_off)
         except GhcmError as error:
             return error
 

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 
 _JAVA = "batch units need Java 17 or newer: install it, or set JAVA_HOME to one."
+
+_LOOK_SECONDS = 0.25
+"""How often who waits for Spark looks whether that is still wanted."""
 
 
 class Session:
@@ -35,9 +38,17 @@ class Session:
     def get(self) -> SparkSession:
         """The session. GhcmError where Spark cannot start: no pyspark, no Java."""
         with self._lock:
-            if self._spark is None:
-                self._spark = self._start()
-            return self._spark
+            return self._had()
+
+    def get_unless(self, given_up: Callable[[], bool]) -> SparkSession | None:
+        """As `get`; None for who has `given_up` while another thread starts it, which takes seconds."""
+        while not self._lock.acquire(timeout=_LOOK_SECONDS):
+            if given_up():
+                return None
+        try:
+            return self._had()
+        finally:
+            self._lock.release()
 
     @property
     def started(self) -> SparkSession | None:
@@ -74,6 +85,11 @@ class Session:
                 self._spark = None
         finally:
             self._lock.release()
+
+    def _had(self) -> SparkSession:
+        if self._spark is None:
+            self._spark = self._start()
+        return self._spark
 
     def _start(self) -> SparkSession:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

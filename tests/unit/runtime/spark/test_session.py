@@ -1,11 +1,14 @@
 """What Spark needs is looked for before it is started."""
 
 from pathlib import Path
+from threading import Event, Thread
+from typing import Any
 
 import pytest
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.spark.session import find_java
+from ghcm.runtime.settings import Settings
+from ghcm.runtime.spark.session import Session, find_java
 
 
 def test_java_is_that_of_its_home_and_else_that_on_the_path(tmp_path: Path) -> None:
@@ -25,3 +28,24 @@ def test_java_that_is_missing_is_said_with_where_it_was_looked_for(tmp_path: Pat
     with pytest.raises(GhcmError, match="has no bin/java") as told:
         find_java({"JAVA_HOME": str(tmp_path), "PATH": "/usr/bin"})
     assert "Java 17" in told.value.hint
+
+
+def test_who_gives_up_does_not_wait_until_spark_has_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, end, started = Event(), Event(), object()
+
+    def starts(_session: Session) -> Any:
+        begun.set()
+        end.wait()
+        return started
+
+    monkeypatch.setattr(Session, "_start", starts)
+    session = Session(Settings().spark, 1, tmp_path)
+    starting = Thread(target=session.get)
+    starting.start()
+    begun.wait()
+    try:
+        assert session.get_unless(lambda: True) is None
+    finally:
+        end.set()
+        starting.join()
+    assert session.get_unless(lambda: True) is started
