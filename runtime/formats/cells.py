@@ -179,22 +179,19 @@ def read_block(
         return None
     if b"\r" in data and data.count(b"\r") != data.count(b"\r\n"):
         return None
-    plain: list[int] | None = None
-    single: list[int] = []
     quoted = quotes and b'"' in data
-    if quoted or _has_empty_lines(data) or not _is_text(data):
-        lines = data.removesuffix(b"\n").split(b"\n")
-        odd = {
-            number
-            for number, line in enumerate(lines)
-            if line in _EMPTY or (quoted and b'"' in line) or not _is_text(line)
-        }
-        single, plain = sorted(odd), [number for number in range(len(lines)) if number not in odd]
-        if len(plain) < len(single):
-            return None
-        data = b"\n".join([lines[number] for number in plain]) + b"\n"
+    whole = not quoted and _is_text(data)
+    plain, single, data = (None, [], data) if whole else _apart(data, quoted=quoted)
+    if plain is not None and len(plain) < len(single):
+        return None
     ragged: list[int] = []
     table = _parse(data, separator, width, wanted, ragged)
+    if whole and table.num_rows + len(ragged) < count:  # there are empty lines, of which Arrow does not tell
+        plain, single, data = _apart(data, quoted=quoted)
+        if len(plain) < len(single):
+            return None
+        ragged = []
+        table = _parse(data, separator, width, wanted, ragged)
     if table.num_rows + len(ragged) + len(single) != count:
         return None
     if ragged:
@@ -206,13 +203,20 @@ def read_block(
     return Block(columns, table.num_rows, plain, single)
 
 
-def _has_empty_lines(data: bytes) -> bool:
-    """Of which Arrow does not tell."""
-    return data.startswith((b"\n", b"\r\n")) or b"\n\n" in data or b"\n\r\n" in data
+def _apart(data: bytes, *, quoted: bool) -> tuple[list[int], list[int], bytes]:
+    """The numbers (from 0) of the plain lines and of those that have to be read one by one, and the plain ones."""
+    lines = data.removesuffix(b"\n").split(b"\n")
+    odd = {
+        number for number, line in enumerate(lines) if line in _EMPTY or (quoted and b'"' in line) or not _is_text(line)
+    }
+    plain = [number for number in range(len(lines)) if number not in odd]
+    return plain, sorted(odd), b"\n".join([lines[number] for number in plain]) + b"\n"
 
 
 def _is_text(data: bytes) -> bool:
     """Whether it is UTF-8."""
+    if data.isascii():
+        return True
     try:
         data.decode()
     except UnicodeDecodeError:
