@@ -23,12 +23,14 @@ class _Part(Mapping[int, Sequence[bytes]]):
         self._packed: dict[int, Sequence[bytes]] | None = None
 
     def _by_group(self) -> dict[int, Sequence[bytes]]:
-        if self._packed is None:
+        packed = self._packed
+        if packed is None:
             groups: dict[int, list[tuple[Row, bool]]] = {}
             for entry in self._entries:
                 groups.setdefault(self._group(entry[0]), []).append(entry)
-            self._packed, self._entries = {group: (pack(entries),) for group, entries in groups.items()}, []
-        return self._packed
+            packed = self._packed = {group: (pack(entries),) for group, entries in groups.items()}
+            self._entries = []
+        return packed
 
     def __getitem__(self, group: int) -> Sequence[bytes]:
         return self._by_group()[group]
