@@ -1,10 +1,11 @@
-"""Words per second: GHCM's native engine in one slot beside a plain Python `Counter` and Spark's DataFrame batch, in
-turn, in one run.
+"""Words per second: GHCM's native engine in one slot beside a plain Python `Counter`, one pass of Polars and Spark's
+DataFrame batch, in turn, in one run.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from bench import corpus
 from bench.table import Row
+from ghcm.runtime.daemon.processes import SLOT
 
 __all__ = ["measure"]
 
@@ -33,6 +35,7 @@ def measure(source: Path | None, repeats: int, runs: int) -> list[Row]:
         contestants: dict[str, Callable[[], dict[str, float]]] = {
             "GHCM, one slot": lambda: ghcm(Path(folder)),
             "Python Counter": lambda: peer("counter", text),
+            "Polars, one pass": lambda: peer("polars", text),
             "Spark DataFrame": lambda: peer("spark", text),
         }
         best: dict[str, dict[str, float]] = {}
@@ -67,11 +70,10 @@ def peer(name: str, text: Path) -> dict[str, float]:
 
 
 def ghcm(folder: Path) -> dict[str, float]:
-    """GHCM in a process of its own: the engine embedded in it, compiled beforehand."""
+    """GHCM in a process of its own, with the threads that it has in the daemon; compiled beforehand."""
     shutil.rmtree(folder / "out", ignore_errors=True)
-    done = subprocess.run(
-        [sys.executable, "-m", "bench.words", str(folder)], capture_output=True, text=True, check=True
-    )
+    command, environment = [sys.executable, "-m", "bench.words", str(folder)], {**os.environ, **SLOT}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return result
 
