@@ -232,10 +232,6 @@ class Step:
         """As `Context.report`, by default at the operator's name."""
         return self.context.report(code, message, span or self.span, detail=detail, hint=hint)
 
-    def not_yet(self, what: str, reason: str, span: Span | None = None, *, hint: str) -> Reported:
-        """Refuse what the language has and no engine can do so far; the hint says what can be written instead."""
-        return self.report(Code.NOT_YET, f"{what} does not work yet", span, detail=f"It {reason}.", hint=hint)
-
     def function(self, argument: str, *types: Type, test: bool = False, written: ast.Expr | None = None) -> Lambda:
         """The function that the argument of that name is, or what is `written` in its place, over parameters of these
         types; of one record it may be written over the names of its fields.

@@ -18,7 +18,8 @@ from ghcm.runtime.operators.task_operator import TaskOperator
 from ghcm.runtime.state.packing import pack, unpack
 from ghcm.spg.graph import Task, Unit, without_order
 from ghcm.spg.joining import is_endless
-from ghcm.spg.ops import EventTime, Fused, Join, Sessions, Window
+from ghcm.spg.ops import ArrivalTime, EventTime, Fused, Join, Sessions, Window
+from ghcm.spg.traits import Time, traits_of
 from ghcm.types import INT_MAX, String
 
 
@@ -146,7 +147,7 @@ class ProcessingTimeOperator(TaskOperator):
 
     def __init__(self, task: Task, unit: Unit, context: Context) -> None:
         super().__init__(task, unit, context)
-        self._tick, self._longest = _windows_behind(task, unit)
+        self._ticks, self._longest = _windows_behind(task, unit)
         self._latest = NEVER
         self._came: int | None = None
 
@@ -170,7 +171,7 @@ class ProcessingTimeOperator(TaskOperator):
         """As `Timer.due`: the end of the next window, until none is open that a record came for."""
         if self._came is None or self._latest >= self._came + self._longest:
             return None
-        return (self._latest // self._tick + 1) * self._tick
+        return min((self._latest // tick + 1) * tick for tick in self._ticks)
 
     def finish(self, outbox: Outbox) -> Iterable[Batch]:
         self._came = None
@@ -184,11 +185,16 @@ class ProcessingTimeOperator(TaskOperator):
         self._latest, self._came = max(self._latest, latest), came if self._came is None else max(self._came, came or 0)
 
 
-def _windows_behind(task: Task, unit: Unit) -> tuple[int, int]:
-    """Of all windows behind the task: a step of the clock that ends all of them, and how long after a record the last
+_LATER = 16
+"""A session may close by a part of its gap later than it ends: no step of the clock ends all sessions."""
+
+
+def _windows_behind(task: Task, unit: Unit) -> tuple[list[int], int]:
+    """Of all windows behind the task: steps of the clock that end all of them, and how long after a record the last
     one that it is part of may close; results of windows may be in windows again.
     """
     reached, tick, longest = {task.id}, 0, 0
+    ticks: list[int] = []
     for each in unit.tasks:
         if not any(edge.producer in reached for edge in each.inputs):
             continue
@@ -197,7 +203,24 @@ def _windows_behind(task: Task, unit: Unit) -> tuple[int, int]:
             size, every = window.assigner.size_us, window.assigner.every_us
             tick = gcd(tick, size, every, window.assigner.offset_us)
             longest += size + window.allowed_lateness_us
-    return max(tick, 1), longest
+        if isinstance(each.op, Sessions):
+            ticks.append(max(1, each.op.gap_us // _LATER))
+            longest += each.op.gap_us + waits_of(each, each.op, unit)
+    return [*ticks, tick] if tick else ticks or [1], longest
+
+
+def waits_of(task: Task, op: Sessions, unit: Unit) -> int:
+    """How long behind its end a session may get records that are not late: none where they come by the clock."""
+    return 0 if _by_clock(task, unit) else op.gap_us + op.allowed_lateness_us
+
+
+def _by_clock(task: Task, unit: Unit) -> bool:
+    """Whether the event time of what a task takes is that at which it came."""
+    before = [unit.task(edge.producer) for edge in task.inputs]
+    kept = [each for each in before if traits_of(each.op).time is Time.KEEPS and not isinstance(each.op, ArrivalTime)]
+    others = [each for each in before if each not in kept]
+    came = all(isinstance(each.op, ArrivalTime) for each in others)
+    return bool(before) and came and all(_by_clock(each, unit) for each in kept)
 
 
 def _windows_of(task: Task) -> list[Window]:
@@ -223,7 +246,7 @@ def _kept_back(task: Task, unit: Unit) -> int:
     interval twice as late, in windows when they close.
     """
     if isinstance(task.op, Sessions) and unit.kind == "stream":
-        return task.op.gap_us + task.op.allowed_lateness_us
+        return waits_of(task, task.op, unit)
     sides = [unit.task(edge.producer).collection for edge in task.inputs]
     if not isinstance(task.op, Join) or not is_endless(*sides):
         return 0

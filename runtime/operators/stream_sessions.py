@@ -1,7 +1,8 @@
 """Sessions of a stream unit: a session is given on when no record that is still to come can be part of it.
 
 A record that is not late may be up to a gap and the allowed lateness behind the watermark, and lengthen a session that
-ends up to a gap behind it. So a session waits for the watermark to be both behind its end.
+ends up to a gap behind it. So a session waits for the watermark to be both behind its end, unless records come by the
+clock, of which none is behind the watermark.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ghcm.runtime.contract import INFINITY, Context, Outbox
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.keys import identity_of
-from ghcm.runtime.operators.event_time import is_closed, lateness_of
+from ghcm.runtime.operators.event_time import is_closed, lateness_of, waits_of
 from ghcm.runtime.operators.join import group_of
 from ghcm.runtime.operators.task_operator import TaskOperator
 from ghcm.runtime.state.packing import key_groups, unpack
@@ -41,7 +42,7 @@ class StreamSessionsOperator(TaskOperator):
     def __init__(self, task: Task, op: Sessions, unit: Unit, context: Context) -> None:
         super().__init__(task, unit, context)
         self._gap, self._lateness = op.gap_us, op.allowed_lateness_us
-        self._waits = op.gap_us + op.allowed_lateness_us + lateness_of(task, unit)
+        self._waits = waits_of(task, op, unit) + lateness_of(task, unit)
         self._window = task.schema.index("window")
         columns = self._takes.columns
         self._key = columns.index("key") if self._takes.shape is Shape.PAIRS else None

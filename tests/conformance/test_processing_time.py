@@ -53,7 +53,7 @@ def test_records_are_in_the_windows_in_which_they_came(form: Form, size: int, re
             program, program.unit("u"), form, size=size, refusal=Refusal.ONE_SLOT, restores=restores, now=clock
         )
         times = stamps(program, found)
-        assert len(times) == 5 and all(one <= two for each in times.values() for one, two in pairwise(each))
+        assert len(times) == 7 and all(one <= two for each in times.values() for one, two in pairwise(each))
         expected = run(program, "u", arrivals=times)
         dead = [(letter.task, letter.reason.value, letter.input) for letter in found.letters]
         assert differences(program, expected, sinks=found.sinks, dead=dead) == []
@@ -69,10 +69,12 @@ LIVE = """program live
 record R { k: string, n: int }
 sink seen = files("seen", format = json, mode = append)
 sink out = files("out", format = json, mode = append)
+sink visits = files("visits", format = json, mode = append)
 stream u {
   records = files("in/*", format = json, follow = true).as(R)
   records.to(seen)
   records.map_to_pair(r => (r.k, r.n)).window(tumbling(100ms, time = processing)).reduce_by_key((a, b) => a + b).to(out)
+  records.map_to_pair(r => (r.k, r.n)).window(session(60ms, time = processing)).count().to(visits)
 }
 """
 
@@ -89,10 +91,12 @@ def test_windows_close_by_the_clock_while_nothing_comes(base: Path) -> None:
     running.until(lambda: len(running.rows("seen")) == 3)
     before = running.commits()
     running.until(lambda: running.commits() > before + 2)
-    assert running.rows("out") == []
+    assert running.rows("out") == running.rows("visits") == []
     running.now += 80_000
     window = (10 * S, 10 * S + 100_000)
     running.until(lambda: running.rows("out") == [("a", 3, window), ("b", 3, window)])
+    session = (10 * S + 20_000, 10 * S + 80_000)
+    running.until(lambda: running.rows("visits") == [("a", 2, session), ("b", 1, session)])
     running.close()
 
 

@@ -100,12 +100,12 @@ def window(step: Step, flow: Flow) -> Bound:
     if assigned is None or assigned.windows is None:
         raise Reported
     windows = assigned.windows
-    if isinstance(windows, Sessions):
-        return put_into(step, flow, replace(windows, allowed_lateness_us=lateness))
     if by_clock:
         stamped = step.add(ArrivalTime(), collection, (flow, Forward()), calls=0)
         stamped.word, lateness = "arrival_time", 0
         flow = replace(flow, draft=stamped, collection=collection)
+    if isinstance(windows, Sessions):
+        return put_into(step, flow, replace(windows, allowed_lateness_us=lateness))
     return put_into(step, flow, Window(windows, lateness))
 
 
@@ -143,11 +143,11 @@ def _assigned(step: Step) -> _Assigned:
     size = given.duration("gap" if name == "session" else "size", least=1)
     every = given.duration("every", least=1)
     offset = given.duration("offset") or 0
-    if by_clock and _refuse_clock(step, name, given.span("time")):
+    if by_clock and _refuse_clock(step, given.span("time")):
         return _Assigned(None, by_clock)
     size = sound(size)
     if name == "session":
-        return _Assigned(Sessions(size, 0))
+        return _Assigned(Sessions(size, 0), by_clock)
     begin = size if every is None or name == "cumulating" else every
     if offset >= begin:
         _report_offset(step, offset, begin, given.span("offset"))
@@ -174,17 +174,11 @@ def _report_offset(step: Step, offset: int, every: int, span: Span | None) -> No
     step.report(Code.BAD_WINDOW, message, span, hint=hint)
 
 
-def _refuse_clock(step: Step, name: str, span: Span | None) -> bool:
-    """Whether there are no such windows of processing time in this unit, which is reported."""
-    if step.unit.engine is Engine.SPARK:
-        detail = "Its records were there before it began, so that no clock tells when they came."
-        hint = "event_time(x => x.ts) near the source, and windows of event time."
-        step.report(Code.NEVER, "a batch unit has no windows of processing time", span, detail=detail, hint=hint)
-    elif name == "session":
-        hint = (
-            "event_time(...) before it and session(5m) go by the times in the records; tumbling windows by the clock."
-        )
-        step.not_yet("a session of processing time", "ends at a time that no record tells", span, hint=hint)
-    else:
+def _refuse_clock(step: Step, span: Span | None) -> bool:
+    """Whether there are no windows of processing time in this unit, which is reported."""
+    if step.unit.engine is not Engine.SPARK:
         return False
+    detail = "Its records were there before it began, so that no clock tells when they came."
+    hint = "event_time(x => x.ts) near the source, and windows of event time."
+    step.report(Code.NEVER, "a batch unit has no windows of processing time", span, detail=detail, hint=hint)
     return True
