@@ -67,7 +67,7 @@ def embedded_command(directory: Path, port: int = 0, password: str = "") -> list
         "unixsocket": str(socket),
         "unixsocketperm": "700",
         "dir": str(directory),
-        "logfile": "" if port else str(directory / "redis.log"),
+        "logfile": "",  # standard output: its parent keeps it, and begins it anew when it is large
         "appendonly": "yes",
         # "everysec" answers before it writes where the disk is slow; "always" ends the server where the disk is full.
         "appendfsync": "always" if port else "no",

@@ -23,8 +23,10 @@ class PrivateRedis:
     def start(self) -> str:
         """Its URL, once it answers."""
         line = ending_with_parent(embedded_command(self.directory))
-        self.process = subprocess.Popen(line, cwd=self.directory, stdout=subprocess.DEVNULL)
-        await_redis(self.url, self.directory / "redis.log")
+        log = self.directory / "redis.log"
+        with log.open("ab") as output:
+            self.process = subprocess.Popen(line, cwd=self.directory, stdout=output)
+        await_redis(self.url, log)
         return self.url
 
     def kill(self) -> None:

@@ -262,6 +262,7 @@ def test_a_call_is_found_in_the_logs_by_its_trace(shop: Running) -> None:
 
     until(lambda: said(engine), "the engine to tell the end")
     assert (said("http"), said(engine)) == (["accepted"], ["done"])
+    assert "accept connections" in shop.cli("logs", "redis").stdout  # what writes its own lines is shown, too
 
 
 def test_a_new_program_can_be_called_without_a_restart(shop: Running) -> None:
