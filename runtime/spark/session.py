@@ -144,6 +144,9 @@ class Session:
             "spark.sql.warehouse.dir": str(self._folder / "warehouse"),
             "spark.local.dir": str(self._folder / "local"),
             "spark.python.worker.reuse": "true",
+            # Calls of one unit may take more loops of stages than the 100 that Spark remembers. It would compile all of
+            # them anew in each call, and Java would begin to run them slowly again.
+            "spark.sql.codegen.cache.maxEntries": "1000",
             # A session serves calls for weeks. What the parser learns of each text is kept without end otherwise, and
             # each table that is broadcast takes a page, however small it is.
             "spark.sql.parser.manageParserCaches": "true",

@@ -18,7 +18,7 @@ from ghcm.codegen.spark.library.hadoop import share_connection
 from ghcm.codegen.spark.library.job import Failures, Job, Refused, Step, refusal
 from ghcm.codegen.spark.library.servers.redis_sinks import redis_client, redis_url
 from ghcm.codegen.spark.library.servers.topics import unreadable_topic
-from ghcm.codegen.spark.library.sql import constant, text
+from ghcm.codegen.spark.library.sql import constant, name_anew, text
 from ghcm.codegen.spark.library.tables.writing import staged, table_at
 from ghcm.codegen.spark.library.tallies import Tally
 from ghcm.codegen.spark.library.types import ddl, plain_type, type_of, unplain
@@ -68,6 +68,7 @@ class Unit:
         for name, value in SETTINGS.items():
             spark.conf.set(name, value)
         share_connection(spark)
+        name_anew()
         job = Job(spark, self.name, self.file, {"call": uuid.uuid4().hex, "base": ".", **context})
         job.given = read_parameters(self, parameters)
         try:

@@ -7,7 +7,8 @@ its decoders.
 import itertools
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from decimal import Decimal
 
 WHOLE_NUMBER = r"\A[+-]?[0-9]+\z"
@@ -194,9 +195,16 @@ def decimal_parts(value: str, precision: int, scale: int) -> tuple[str, str, str
     return f"try_cast({digits} AS decimal({precision},{scale}))", lost, wide
 
 
-_numbers = itertools.count()
+_numbers: ContextVar[Iterator[int]] = ContextVar("_numbers", default=itertools.count())  # noqa: B039  (one counter for all that set none)
+
+
+def name_anew() -> None:
+    """Have names of parameters begin anew for a run, in which they are then the same each time: they stand in the code
+    that Spark makes of a plan, and compiles where it does not know it.
+    """
+    _numbers.set(itertools.count())
 
 
 def variable() -> str:
-    """A name for the parameter of a SQL lambda that no other has in this process."""
-    return f"x{next(_numbers)}"
+    """A name for the parameter of a SQL lambda that no other has in this run."""
+    return f"x{next(_numbers.get())}"
