@@ -11,7 +11,7 @@ from ghcm.codegen.spark.sql import Checked, ddl, first
 from ghcm.expr import Lambda
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.spg.traits import TIME
-from ghcm.types import Bytes, Date, Decimal, Duration, Enumeration, Float, String, Timestamp, Type, strip
+from ghcm.types import Bytes, Date, Decimal, Duration, Enumeration, Float, String, Timestamp, Type, is_nullable, strip
 from ghcm.unification import MAX_SUMMED_PRECISION, sum_of_many
 
 RECORD = "@record"
@@ -95,15 +95,21 @@ def _picked(aggregate: Aggregate, name: str, value: str) -> str:
     pick = "min" if aggregate.function is _F.FIRST else "max"
     record = f"named_struct('by', {by}, 'record', {quoted(RECORD)})"
     if _of_record(aggregate):  # which is there already, and is not carried twice
-        return f"({pick}({record}) FILTER (WHERE {quoted(RECORD)} IS NOT NULL)).record"
-    return f"{pick}_by({value}, {record}) FILTER (WHERE {value} IS NOT NULL)"
+        return f"({pick}({record}){_of_those_there(aggregate, quoted(RECORD))}).record"
+    return f"{pick}_by({value}, {record}){_of_those_there(aggregate, value)}"
+
+
+def _of_those_there(aggregate: Aggregate, value: str) -> str:
+    """What leaves out the records of which the aggregate would pick a null."""
+    always = aggregate.argument is not None and not is_nullable(aggregate.argument.body.type)
+    return "" if always else f" FILTER (WHERE {value} IS NOT NULL)"
 
 
 def _picked_some(aggregate: Aggregate, value: str, by: str) -> str:
     """The values of so many first or last records, in their order, as SQL."""
     value = quoted(RECORD) if _of_record(aggregate) else value
     record = f"named_struct('by', {by}, 'record', {quoted(RECORD)}, 'value', {value})"
-    all_ = f"collect_list({record}) FILTER (WHERE {value} IS NOT NULL)"
+    all_ = f"collect_list({record}){_of_those_there(aggregate, value)}"
     some = f"slice(sort_array({all_}), 1, {aggregate.limit})"
     if aggregate.function is _F.LAST:
         some = f"reverse(slice(sort_array({all_}, false), 1, {aggregate.limit}))"

@@ -127,7 +127,8 @@ class _Writer:
         if error is not None:
             listed = [call for call, _ in steps]
             where = listed[0] if len(listed) == 1 else f"[{', '.join(listed)}]"
-            self._add(f"passed(job, rows, {where}, {', '.join(map(sql_text, [error, *columns]))})")
+            texts = ", ".join(map(sql_text, [error, *columns]))
+            self._add(f"passed(job, rows, {where}, {texts}{self.scope.uniting()})")
         elif not self._is_as_given(given):
             self._add(selected("rows", *columns))
 

@@ -241,7 +241,8 @@ _EACH = {"map": "transform", "filter": "filter", "any": "exists", "all": "forall
 @dataclass(frozen=True, slots=True)
 class Scope:
     """One task: `id` and `origin` name it in dead letters, `takes` is its first input, `sides` all of them, `inputs`
-    the names of their data frames, `keep` the hidden columns that it gives on.
+    the names of their data frames, `keep` the hidden columns that it gives on. `united`: what it gives comes to a union
+    in the same stage.
     """
 
     program: Program
@@ -254,6 +255,7 @@ class Scope:
     sides: tuple[Collection, ...]
     inputs: tuple[str, ...]
     keep: frozenset[str]
+    united: bool = False
 
     @property
     def emitter(self) -> Emitter:
@@ -310,7 +312,13 @@ class Scope:
     def passed(self, *given: Checked, rows: str = "rows", input: Type | None = None) -> list[str]:
         """The statement that makes dead letters of the rows for which one of these fails, if any can."""
         error = first(*(each.error for each in given))
-        return [] if error is None else [f"{rows} = passed(job, {rows}, {self.step(input)}, {sql_text(error)})"]
+        if error is None:
+            return []
+        return [f"{rows} = passed(job, {rows}, {self.step(input)}, {sql_text(error)}{self.uniting()})"]
+
+    def uniting(self) -> str:
+        """The argument that says that a union follows, with nothing but single records between."""
+        return ", united=True" if self.united else ""
 
     def select(self, columns: Mapping[str, Checked], rows: str = "rows", *, hidden: bool = True) -> str:
         """Rows with these columns behind the hidden ones."""

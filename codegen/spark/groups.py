@@ -16,12 +16,14 @@ from ghcm.codegen.spark.aggregates import (
 from ghcm.codegen.spark.expressions import OF_VALUES, Binding, Scope, value_binding
 from ghcm.codegen.spark.functions.numbers import narrow
 from ghcm.codegen.spark.library.sql import named, part, quoted, text
+from ghcm.codegen.spark.placing import divided, divides, key_of, numbered, sessions_of, together
 from ghcm.codegen.spark.sql import Checked, calls_python, col, make_struct, part_of
 from ghcm.codegen.spark.text import selected, sql_text
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
-from ghcm.spg.ops import AggregateByKey, Count, Phased, ReduceByKey
+from ghcm.spg.graph import Task
+from ghcm.spg.ops import AggregateByKey, Count, Phased, ReduceByKey, Sessions
 from ghcm.spg.traits import TIME
-from ghcm.types import Float, Shape, Struct, Type, strip
+from ghcm.types import WINDOW, Float, Shape, Struct, Type, strip
 
 
 def _by(scope: Scope) -> list[str]:
@@ -30,14 +32,29 @@ def _by(scope: Scope) -> list[str]:
     return [*(["key"] if keyed else []), *(["window"] if scope.takes.windowed else [])]
 
 
+def _by_parts(scope: Scope) -> dict[str, str]:
+    """The columns by which rows are grouped, as SQL by their names."""
+    unit, task = scope.unit, scope.unit.task(scope.id)
+    sessions = sessions_of(unit, task)
+    if sessions is not None:
+        return {name: quoted(name) for name in numbered(unit, sessions)}
+    window = divided("window", WINDOW) if divides(unit, task) else {"window": "window"}
+    return key_of(unit, task) | (window if scope.takes.windowed else {})
+
+
+def _placing(scope: Scope) -> list[str]:
+    """The columns of rows that say to which group they belong."""
+    sessions = sessions_of(scope.unit, scope.unit.task(scope.id))
+    return _by(scope) if sessions is None else [*numbered(scope.unit, sessions), TIME]
+
+
 def _grouped(scope: Scope, columns: Mapping[str, str], value: Checked, *, spread: bool = False) -> list[str]:
     """The groups, their result (`spread`: its parts as columns of their own) and the time of their window."""
     by = _by(scope)
     gives = scope.gives.element
     if value.value in map(quoted, columns) and len(columns) == 1:
         columns, value = {"value": next(iter(columns.values()))}, col("value")
-    totals = ", ".join(f"F.expr({sql_text(named(text, name))})" for name, text in columns.items())
-    lines = [f"rows = rows.groupBy({', '.join(sql_text(quoted(name)) for name in by)}).agg({totals})", *_times(scope)]
+    lines = [*_grouping(scope, columns), *_times(scope)]
     if spread and isinstance(gives, Struct):
         windowed = scope.takes.windowed
         parts = {name: part_of(value, name) for name in (gives.names[:-1] if windowed else gives.names)}
@@ -53,6 +70,32 @@ def _grouped(scope: Scope, columns: Mapping[str, str], value: Checked, *, spread
     if not spread and value == col("value") and set(parts) == {*by, "value"} and not scope.keep:
         return [*lines, "return rows"]
     return [*lines, f"return {scope.select(parts)}"]
+
+
+def _grouping(scope: Scope, columns: Mapping[str, str]) -> list[str]:
+    """The statements that give groups with these columns; what they go by is there as a whole again."""
+    by, parts, sessions = _by(scope), _by_parts(scope), sessions_of(scope.unit, scope.unit.task(scope.id))
+    columns = dict(columns) | ({} if sessions is None else {"window": _session(sessions)})
+    totals = ", ".join(f"F.expr({sql_text(named(text, name))})" for name, text in columns.items())
+    keys = (
+        sql_text(value) if value == quoted(name) else f"F.expr({sql_text(named(value, name))})"
+        for name, value in parts.items()
+    )
+    grouped = f"rows = rows.groupBy({', '.join(keys)}).agg({totals})"
+    if list(parts) == by:
+        return [grouped]
+    types = {each.name: each.type for each in scope.takes.columns.fields}
+    whole = {name: together(name, types[name]) if name not in {*parts, *columns} else quoted(name) for name in by}
+    others = (quoted(name) for name in columns if name not in by)
+    return [grouped, f"rows = {selected('rows', *(named(value, name) for name, value in whole.items()), *others)}"]
+
+
+def _session(sessions: Task) -> str:
+    """The window of the rows of a session."""
+    assert isinstance(sessions.op, Sessions)
+    start, last = (f"{function}({quoted(TIME)})" for function in ("min", "max"))
+    end = f"{last} + {sessions.op.gap_us}L"
+    return f"named_struct('start', timestamp_micros({start}), 'end', timestamp_micros({end}))"
 
 
 def _times(scope: Scope) -> list[str]:
@@ -168,7 +211,7 @@ def aggregate_body(scope: Scope, op: AggregateByKey) -> list[str]:
     )
     lines: list[str] = []
     if named_first:
-        taken = {name: col(name) for name in _by(scope)} | read
+        taken = {name: col(name) for name in _placing(scope)} | read
         if any(each.picks_record for each in op.aggregates):
             taken[RECORD] = record
         if any(each.by_time for each in op.aggregates):

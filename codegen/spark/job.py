@@ -11,6 +11,7 @@ from ghcm.codegen.spark.expressions import Scope
 from ghcm.codegen.spark.groups import ungrouped_body
 from ghcm.codegen.spark.names import Names, fresh_names
 from ghcm.codegen.spark.packing import library_names
+from ghcm.codegen.spark.placing import hidden_of_sessions
 from ghcm.codegen.spark.schemas import Schemas, record_text
 from ghcm.codegen.spark.tasks import task_body
 from ghcm.codegen.spark.text import identifier, local_name, quote
@@ -21,8 +22,23 @@ from ghcm.reducers import Aggregate, Phase
 from ghcm.source import SourceLine
 from ghcm.spg.connectors import Kafka
 from ghcm.spg.graph import Forward, Input, Program, Task, Unit, entry_of, leading_to, step_unit
-from ghcm.spg.ops import AggregateByKey, EventTime, Fused, Iterate, Join, Op, Phased, Publish, Reply, Source, To, Union
-from ghcm.spg.traits import TIME, Time, traits_of
+from ghcm.spg.ops import (
+    AggregateByKey,
+    EventTime,
+    Fused,
+    Iterate,
+    Join,
+    Op,
+    Phased,
+    Publish,
+    Reply,
+    RowOp,
+    Sessions,
+    Source,
+    To,
+    Union,
+)
+from ghcm.spg.traits import TIME, WATERMARK, Time, traits_of
 from ghcm.types import Struct
 
 _OWN = frozenset({"job", "rows", "beside", "state", "step", "known", "steps", "run", "UNIT", "F", "DataFrame"})
@@ -153,6 +169,13 @@ def _functions(program: Program, unit: Unit, schemas: Schemas) -> list[_Function
     return functions
 
 
+def _is_united(unit: Unit, task: Task) -> bool:
+    """Whether a union follows a task of single records, with only such between."""
+    if not isinstance(task.op, RowOp | Fused | EventTime):
+        return False
+    return any(isinstance(each.op, Union) or _is_united(unit, each) for each in unit.consumers(task.id))
+
+
 def _beside(unit: Unit) -> dict[str, str]:
     """What partial groups that only a join reads are joined with: whether they are worth making depends on its size."""
     read = [edge.producer for task in unit.tasks for edge in task.inputs]
@@ -215,6 +238,7 @@ class _Maker:
             sides,
             tuple(inputs),
             hidden[task.id],
+            _is_united(unit, task),
         )
         inside, rounds = self._rounds(unit, task, task.op, inputs) if isinstance(task.op, Iterate) else ([], None)
         ends = isinstance(task.op, To | Publish | Reply)
@@ -328,7 +352,7 @@ def hidden_columns(unit: Unit, result: str | None = None) -> dict[str, frozenset
     for task in reversed(live_tasks(unit, result)):
         for edge, taken in zip(task.inputs, _from_inputs(unit, task, needed[task.id]), strict=True):
             timeless = not unit.task(edge.producer).collection.timed
-            needed[edge.producer] |= frozenset[str]() if timeless else taken & _TIME
+            needed[edge.producer] |= frozenset[str]() if timeless else taken - {WATERMARK}
     return needed
 
 
@@ -337,7 +361,7 @@ def _from_inputs(unit: Unit, task: Task, given: frozenset[str]) -> list[frozense
     if isinstance(task.op, Iterate):
         inner = hidden_columns(step_unit(unit, task, task.op), task.op.result)
         return [frozenset(), *(inner[entry_of(index)] for index in range(1, len(task.inputs)))]
-    return [_taken(task.op, given)] * len(task.inputs)
+    return [_taken(task.op, given) | hidden_of_sessions(unit, task)] * len(task.inputs)
 
 
 def _taken(op: Op, given: frozenset[str]) -> frozenset[str]:
@@ -346,6 +370,8 @@ def _taken(op: Op, given: frozenset[str]) -> frozenset[str]:
     match op:
         case EventTime():
             return frozenset()
+        case Sessions():  # which makes the others
+            return facts.hidden
         case Fused(stages=stages):
             return given.union(*(traits_of(stage.op).hidden for stage in stages))
         case Join():

@@ -13,6 +13,7 @@ from ghcm.codegen.spark.expressions import Scope, value_binding
 from ghcm.codegen.spark.groups import aggregate_body, count_body, distinct_body, group_body, latest_body, reduce_body
 from ghcm.codegen.spark.joins import join_body
 from ghcm.codegen.spark.library.sql import bare, fails, quoted
+from ghcm.codegen.spark.placing import key_of
 from ghcm.codegen.spark.sequences import absent_body, preceding_body, present_body, scan_body
 from ghcm.codegen.spark.sql import Checked, col, make_struct
 from ghcm.codegen.spark.text import also, quote, selected, sql_dict, sql_text
@@ -20,7 +21,7 @@ from ghcm.reducers import Aggregate
 from ghcm.spg import ops, sequences, windows
 from ghcm.spg.graph import Task
 from ghcm.spg.traits import TIME
-from ghcm.types import Field, Shape, Struct, Type, is_nullable
+from ghcm.types import Field, Struct, Type, is_nullable
 
 
 def task_body(scope: Scope, task: Task, rounds: Mapping[str, list[str]] | None = None) -> list[str]:
@@ -145,14 +146,15 @@ def _called(scope: Scope, op: ops.Op, gives: Type) -> str:
 
 def _sessions(scope: Scope, op: ops.Sessions) -> list[str]:
     """The call that puts rows into sessions, of each key where they are pairs."""
-    by = ', by=["key"]' if scope.takes.shape is not Shape.STREAM else ""
+    key = key_of(scope.unit, scope.unit.task(scope.id))
+    by = f", by={sql_dict(key)}" if key else ""
     return [f"return in_sessions(job, rows, {scope.step()}, {op.gap_us}{by}{scope.keeping()})"]
 
 
 def _event_time(scope: Scope, op: ops.EventTime) -> list[str]:
     """The event time in microseconds."""
     time = scope.on_record(op.time)
-    null_time = fails(f"{time} IS NULL", "null_time", "the time is null")
+    null_time = fails(f"{time} IS NULL", "null_time", "the time is null") if is_nullable(op.time.body.type) else None
     columns = {name: col(name) for name in scope.names}
     lines = scope.passed(time, Checked("", null_time))
     if scope.keep:

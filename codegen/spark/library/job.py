@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from pyspark import cloudpickle
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from ghcm.codegen.spark.library.doubts import Gathered
 from ghcm.codegen.spark.library.sql import named, text, when
@@ -142,24 +142,42 @@ class Job:
         return rows
 
 
-def passed(job: Job, rows: DataFrame, steps: Step | Sequence[Step], error: str, *columns: str) -> DataFrame:
+def passed(
+    job: Job, rows: DataFrame, steps: Step | Sequence[Step], error: str, *columns: str, united: bool = False
+) -> DataFrame:
     """These columns (all without any) of the rows that do not fail; those that do become dead letters. The error of one
     of several steps begins with its index.
 
     Letters come with the count of failing rows, in the pass that makes the others, unless they are many or long. They
-    have the number of their row, as Spark may run a task again: what comes twice has the same numbers.
+    have the number of their row, as Spark may run a task again: what comes twice has the same numbers. In a pass of
+    their own come letters of records with lists or many values, whose code would make the loop of the stage too long
+    for Java, and of rows that are `united` in the same stage: Spark ends its loop at a union of rows with numbers.
     """
     listed = [steps] if isinstance(steps, Step) else steps
     inputs, tally, told = failed_inputs(listed), Tally.of(job.spark), rows.withColumn("@error", F.expr(error))
+    failed = told.where("`@error` IS NOT NULL").selectExpr(*(named(value, name) for name, value in inputs.items()))
+    if united or sum(values_in(each.input) for each in listed) > FEW_VALUES:
+        job.failures.append(Failures(tally, lambda: failed, None, steps=listed))
+        return tally.sound(told).selectExpr(*(columns or ["* EXCEPT (`@error`)"]))
     fields = ", ".join(f"{text(name)}, {value}" for name, value in {"row": "`@row`", **inputs}.items())
     letter = f"named_struct({fields})"
     short = f"{few('`@row`')} AND char_length(string({letter})) <= {LONGEST_LETTER}"
     numbered = told.withColumn("@row", F.expr(when("`@error` IS NOT NULL", "monotonically_increasing_id()")))
     type_ = numbered.selectExpr(f"{letter} AS letter").schema["letter"].dataType
-    failed = told.where("`@error` IS NOT NULL").selectExpr(*(named(value, name) for name, value in inputs.items()))
     job.failures.append(Failures(tally, lambda: failed, None, steps=listed, collected=type_))
     made = tally.sound(numbered, letter, type_, short)
     return made.selectExpr(*(columns or ["* EXCEPT (`@error`, `@row`)"]))
+
+
+FEW_VALUES = 20
+"""How many values a record may have of which letters come with their count."""
+
+
+def values_in(type_: DataType) -> int:
+    """How many values there are in a value of a type; more than a few where it has lists or maps."""
+    if isinstance(type_, StructType):
+        return sum(values_in(each.dataType) for each in type_.fields)
+    return FEW_VALUES + 1 if isinstance(type_, ArrayType | MapType) else 1
 
 
 LONGEST_LETTER = 1000

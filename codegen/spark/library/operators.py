@@ -1,6 +1,6 @@
 """Steps that are more than one call of Spark: windows, sessions, and the first of many."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -8,6 +8,8 @@ from pyspark.sql import functions as F
 from ghcm.codegen.spark.library.job import Failures, Job, Step, letters, passed
 from ghcm.codegen.spark.library.sql import fails, named, quoted, text
 from ghcm.codegen.spark.library.types import columns_of
+
+NOTHING: Mapping[str, str] = {}
 
 
 def into_window(every: int, offset: int) -> str:
@@ -60,12 +62,16 @@ def cumulated(
 
 
 def in_sessions(
-    job: Job, rows: DataFrame, step: Step, gap: int, *, by: Sequence[str] = (), keep: Sequence[str] = ()
+    job: Job, rows: DataFrame, step: Step, gap: int, *, by: Mapping[str, str] = NOTHING, keep: Sequence[str] = ()
 ) -> DataFrame:
-    """The rows with their session."""
+    """The rows with their session, of each key by the columns of it, which are SQL by their names. A row may `keep`
+    these, and the number of its session, `@session`: who groups by them need not wait for each row to know its window.
+    """
     end = f"try_add(`@time`, {gap}L)"
     beyond = fails(f"{end} IS NULL", "overflow", "its session does not fit into 64 bits")
     rows = passed(job, rows, step, beyond)
+    if parts := [named(value, name) for name, value in by.items() if value != quoted(name)]:
+        rows = rows.selectExpr("*", *parts)
     each = f"PARTITION BY {', '.join(map(quoted, by)) or 'true'}"
     pause = f"try_subtract(`@time`, lag(`@time`) OVER ({each} ORDER BY `@time`))"
     rows = rows.selectExpr("*", f"coalesce({pause} >= {gap}L, true) AS `@opens`")
