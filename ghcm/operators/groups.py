@@ -277,6 +277,14 @@ GROUPS = (
             "trades.join(prices, on = (t, p) => t.good == p.good, asof = true)"
         ),
         '{"left": {"at": 5, "good": "tin"}, "right": {"at": 4, "good": "tin", "cents": 35}}',
+    )
+    .example(
+        (
+            "orders = memory([{ id: 1, at: 5 }]).event_time(o => from_seconds(o.at))\n"
+            "paid = memory([{ id: 1, at: 8 }, { id: 1, at: 90 }]).event_time(p => from_seconds(p.at))\n"
+            "orders.join(paid, on = (o, p) => o.id == p.id, within = 1m).map(j => { id: j.left.id, paid: j.right.at })"
+        ),
+        '{"id": 1, "paid": 8}',
     ),
     Operator(
         "cross",
@@ -311,7 +319,14 @@ GROUPS = (
         stateful=True,
         needs_bounded=True,
         failures=EXPRESSION,
-    ).example("memory([1, 5]).iterate(step = n => n.map(x => min(x * 2, 100)), limit = 3)", "8", "40"),
+    )
+    .example("memory([1, 5]).iterate(step = n => n.map(x => min(x * 2, 100)), limit = 3)", "8", "40")
+    .example(
+        "memory([1, 5]).iterate(step = n => n.map(x => min(x * 2, 9)), "
+        "until = (before, after) => after.sum(n => n) == before.sum(n => n), limit = 9)",
+        "9",
+        "9",
+    ),
     Operator(
         "changes",
         takes=(Shape.TABLE,),

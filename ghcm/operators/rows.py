@@ -168,7 +168,7 @@ ROWS = (
     )
     .example('memory(["to be"]).python("string:capwords") : string', '"To Be"')
     .example(
-        'memory(["Ada", "Bob"]).python("greetings:greeting", by = async, parallel = 8, timeout = 1h) : string',
+        'memory(["Ada", "Bob"]).python("greetings:greeting", by = async, retries = 2, timeout = 1h) : string',
         '"hello Ada"',
         '"hello Bob"',
         files={
@@ -273,6 +273,23 @@ ROWS = (
         '"1969-12-31T22:00:00.000000Z"',
         '"1969-12-31T22:00:00.000000Z"',
         '"1970-01-01T22:00:00.000000Z"',
+    )
+    .example(
+        (
+            "hours = generate(rows = 3, step = 20m).event_time(r => r.time, disorder = 0s)\n"
+            "hours.window(sliding(1h, every = 30m)).count().map(c => { n: c.value, from: c.window.start })"
+        ),
+        '{"n": 2, "from": "1969-12-31T23:30:00.000000Z"}',
+        '{"n": 3, "from": "1970-01-01T00:00:00.000000Z"}',
+        '{"n": 1, "from": "1970-01-01T00:30:00.000000Z"}',
+    )
+    .example(
+        (
+            "visits = memory([{ at: 0 }, { at: 30 }, { at: 200 }]).event_time(v => from_seconds(v.at))\n"
+            "visits.window(session(1m)).count().map(c => { n: c.value, from: c.window.start, until: c.window.end })"
+        ),
+        '{"n": 2, "from": "1970-01-01T00:00:00.000000Z", "until": "1970-01-01T00:01:30.000000Z"}',
+        '{"n": 1, "from": "1970-01-01T00:03:20.000000Z", "until": "1970-01-01T00:04:20.000000Z"}',
     )
     .example(
         (

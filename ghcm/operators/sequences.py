@@ -29,13 +29,22 @@ SEQUENCES = (
         stateful=True,
         failures=(Failure.LATE,),
         columnar=_ONE_BY_ONE,
-    ).example(
+    )
+    .example(
         _TIMED_VISITS
         + "visits.map_to_pair(v => (v.page, v.seconds)).preceding(2)"
         + ".map(p => { now: p.value.current, before: p.value.before })",
         '{"now": 3, "before": []}',
         '{"now": 5, "before": [3]}',
         '{"now": 4, "before": [3, 5]}',
+    )
+    .example(
+        "taps = memory([{ at: 0, n: 1 }, { at: 10, n: 2 }, { at: 100, n: 3 }]).event_time(t => from_seconds(t.at))\n"
+        "taps.map_to_pair(t => (true, t.n)).preceding(2, ttl = 1m)"
+        ".map(p => { now: p.value.current, before: p.value.before })",
+        '{"now": 1, "before": []}',
+        '{"now": 2, "before": [1]}',
+        '{"now": 3, "before": []}',
     ),
     Operator(
         "absent",
