@@ -6,7 +6,6 @@ a bug of its maker.
 
 import decimal
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeAlias, assert_never, cast
 
@@ -14,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 
 from ghcm import types
+from ghcm.runtime.data.arrow import of_arrow
 
 Row: TypeAlias = tuple[object, ...]
 """The values of the columns in order; two ints `time` and `watermark` behind them where the collection is timed."""
@@ -100,23 +100,6 @@ def values(column: pl.Series, type_: types.Type) -> list[object]:
             return [None if each is None else () for each in column.to_list()]
         case _:  # Polars gives canonical values of the rest
             return column.to_list()
-
-
-@dataclass(frozen=True, slots=True)
-class _Exported:
-    """An Arrow array by its C interface."""
-
-    array: Any
-
-    def __arrow_c_array__(self, requested_schema: object = None) -> object:
-        return self.array.__arrow_c_array__(requested_schema)
-
-
-def of_arrow(array: Any, name: str = "") -> pl.Series:
-    """An Arrow array as a column; nothing is copied. Polars by itself loads `pyarrow.compute` for it, which takes as
-    long as an engine to start.
-    """
-    return pl.Series(cast("Any", _Exported(array))).alias(name)
 
 
 def columns_of(rows: Sequence[Row], schema: Sequence[tuple[str, types.Type]]) -> pl.DataFrame:

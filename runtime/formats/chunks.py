@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeAlias
-
-import polars as pl
-import pyarrow as pa
+from typing import Protocol, TypeAlias
 
 from ghcm.errors import GhcmError
 from ghcm.formats.files import BYTE_ORDER_MARK
 from ghcm.functions import Failure
+from ghcm.runtime.data.arrow import bytes_of
 from ghcm.runtime.data.batch import Batch
-from ghcm.runtime.data.columns import of_arrow
 
 Letters: TypeAlias = Callable[[Failure, str, str], None]
 """Takes a record that cannot be decoded: reason, detail, raw text."""
@@ -83,12 +80,6 @@ def lines_of(data: bytes) -> Iterator[bytes]:
         start = end
     if start < len(data):
         yield data[start:]
-
-
-def bytes_of(data: bytes | memoryview) -> pl.Series:
-    """The bytes as numbers; nothing is copied. Polars compares them, and counts marks, faster than NumPy does."""
-    arrow: Any = pa
-    return of_arrow(arrow.Array.from_buffers(arrow.uint8(), len(data), [None, arrow.py_buffer(data)]))
 
 
 def count_ends(data: bytes) -> int:

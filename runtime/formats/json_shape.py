@@ -18,8 +18,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from ghcm.runtime.data.columns import of_arrow
-from ghcm.runtime.formats.chunks import bytes_of
+from ghcm.runtime.data.arrow import bytes_of, of_arrow
 from ghcm.runtime.formats.json_suspects import Marks, Places
 
 Words: TypeAlias = np.ndarray[Any, np.dtype[np.uint64]]

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from ghcm.runtime.data.columns import of_arrow
+from ghcm.runtime.data.arrow import of_arrow
 from ghcm.types import Struct
 from ghcm.values import has_decimal
 

@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from ghcm import types
 from ghcm.formats.csv_records import line_writer
-from ghcm.runtime.data.columns import Row, columns_of, of_arrow, rows_of, values
+from ghcm.runtime.data.arrow import of_arrow
+from ghcm.runtime.data.columns import Row, columns_of, rows_of, values
 from ghcm.spg.connectors import Format
 from ghcm.types import Struct, Type, strip
 from ghcm.values import cell_writer, compact, own_writer

@@ -15,8 +15,9 @@ from ghcm import types
 from ghcm.errors import GhcmError
 from ghcm.formats.records import object_reader, union_check
 from ghcm.formats.tables import table_rows
+from ghcm.runtime.data.arrow import of_arrow
 from ghcm.runtime.data.batch import Batch
-from ghcm.runtime.data.columns import Row, dtype, of_arrow, values
+from ghcm.runtime.data.columns import Row, dtype, values
 from ghcm.runtime.formats.chunks import BadRecord, Letters
 from ghcm.schemas.arrow import arrow_type
 from ghcm.types import Field, Struct, Type, is_nullable, strip

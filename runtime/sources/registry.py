@@ -47,7 +47,7 @@ def open_source(
 
             return SqlSource(connector, schema, name, connections.database(connector.connection), connections.patience)
         case Kafka():
-            from ghcm.runtime.sources.kafka import KafkaSource
+            from ghcm.runtime.sources.kafka.source import KafkaSource
 
             return KafkaSource(connector, schema, name, connections.kafka, connections.patience)
         case _:

@@ -3,14 +3,17 @@
 A source reads and decodes; when and how much is the tasklet's decision.
 """
 
+from __future__ import annotations
+
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Condition, Thread
-from typing import Generic, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, runtime_checkable
 
-from ghcm.runtime.data.batch import Batch
-from ghcm.runtime.formats.chunks import Letters
+if TYPE_CHECKING:
+    from ghcm.runtime.data.batch import Batch
+    from ghcm.runtime.formats.chunks import Letters
 
 
 class Source(Protocol):

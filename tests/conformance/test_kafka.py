@@ -11,7 +11,7 @@ from ghcm.formats.messages import Message
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.sources.files import FilesSource
-from ghcm.runtime.sources.kafka import KafkaSource
+from ghcm.runtime.sources.kafka.source import KafkaSource
 from ghcm.runtime.sources.source import Source as Reading
 from ghcm.spg.connectors import Files, Format, Kafka, Memory
 from ghcm.spg.graph import Program

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from ghcm import driver as compiler
 from ghcm.formats.messages import Message
 from ghcm.runtime.data.columns import Row
-from ghcm.runtime.sources.kafka import KafkaSource
+from ghcm.runtime.sources.kafka.source import KafkaSource
 from ghcm.spg.connectors import Connector, Kafka
 from ghcm.spg.ops import Source
 from tests.conformance.spark_runs import run_on_spark

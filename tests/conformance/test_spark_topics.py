@@ -33,7 +33,7 @@ from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State
 from ghcm.runtime.pubsub.kafka_connection import Brokers
 from ghcm.runtime.pubsub.kafka_connection import Kafka as Settings
 from ghcm.runtime.settings import load_settings
-from ghcm.runtime.sources.kafka import KafkaSource
+from ghcm.runtime.sources.kafka.source import KafkaSource
 from ghcm.runtime.spark import programs as bundled
 from ghcm.runtime.spark.execution import Execution, Services
 from ghcm.runtime.spark.session import Session

@@ -25,11 +25,12 @@ from ghcm.lowering.types import LINE
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.formats.messages import Messages
 from ghcm.runtime.pubsub.kafka_connection import Kafka as Settings
-from ghcm.runtime.sources.kafka import KafkaSource, backlog, fetching, reading
+from ghcm.runtime.sources.kafka import backlog, fetching, reading
 from ghcm.runtime.sources.kafka.backlog import Backlog
 from ghcm.runtime.sources.kafka.beside import Beside, alone
 from ghcm.runtime.sources.kafka.parts import Part
 from ghcm.runtime.sources.kafka.progress import Partition, Read
+from ghcm.runtime.sources.kafka.source import KafkaSource
 from ghcm.spg.connectors import Format, Kafka
 from ghcm.types import Bytes, Field, Int, Nullable, Struct, Timestamp
 from tests.kafka_server import client, kafka, new_topic, send
@@ -189,9 +190,10 @@ BEGIN = """
 import sys
 from ghcm.runtime.pubsub.kafka_connection import Kafka
 from ghcm.runtime.sources.kafka.beside import Beside, Order
+from ghcm.runtime.sources.kafka.fetching import options_of
 
 beside = Beside.started()
-beside.begin(Order(Kafka(bootstrap=sys.argv[1]), {("t", 0): 0}, {}, frozenset()))
+beside.begin(Order(options_of(Kafka(bootstrap=sys.argv[1])), {("t", 0): 0}, {}, frozenset()))
 print(beside.process.pid, flush=True)
 sys.stdin.read()
 """

@@ -37,7 +37,7 @@ from ghcm.runtime.sinks.backend import SinkWriter
 from ghcm.runtime.sinks.kafka_sink import TransactionalWriter
 from ghcm.runtime.sinks.sink import open_writer, read
 from ghcm.runtime.slot.engine import Engine
-from ghcm.runtime.sources.kafka import KafkaSource
+from ghcm.runtime.sources.kafka.source import KafkaSource
 from ghcm.runtime.worker import may_pass
 from ghcm.source import Origin
 from ghcm.spg.connectors import Format, Kafka, Mode

@@ -20,7 +20,8 @@ from confluent_kafka.cimpl import NewPartitions
 from ghcm.errors import GhcmError
 from ghcm.runtime.pubsub import services
 from ghcm.runtime.pubsub.kafka_connection import Kafka as Settings
-from ghcm.runtime.sources.kafka import KafkaSource, reading
+from ghcm.runtime.sources.kafka import reading
+from ghcm.runtime.sources.kafka.source import KafkaSource
 from ghcm.spg.connectors import Format, Kafka
 from ghcm.types import Field, Int, Struct
 from tests.campaigns import times

@@ -1,5 +1,3 @@
-"""Topics of Kafka as sources."""
+"""Topics of Kafka as sources, and the process that reads ahead for them, which takes only what it needs of all this."""
 
-from ghcm.runtime.sources.kafka.source import KafkaSource
-
-__all__ = ["KafkaSource"]
+__all__: list[str] = []

@@ -7,6 +7,7 @@ rooms (descriptors of memory that is shared), and ends with whoever started it.
 """
 
 import contextlib
+import logging
 import pickle
 import sys
 from contextlib import closing
@@ -26,12 +27,13 @@ from ghcm.runtime.sources.kafka.record_batches import Unread
 def main(rooms: list[int]) -> None:
     """Fetch, cut and give away what is asked for."""
     end_with_parent()
+    logging.disable()  # what is wrong is told to whoever started it
     giver = Giver(rooms, sys.stdout.fileno(), sys.stdin.fileno())
     with contextlib.suppress(Over, EOFError):
         giver.give(Ready())
         order = cast("Order", pickle.load(sys.stdin.buffer))  # of a process of ours
         cutter, why = Cutter(times="timestamp" in order.words), ""
-        fetching = Fetching(order.settings, order.offsets, order.ends)
+        fetching = Fetching(order.options, order.offsets, order.ends)
         try:
             with closing(fetching.fetched(lambda: True)) as fetched:
                 for each in fetched:

@@ -112,10 +112,10 @@ class Backlog:
         """As `read`; None for batches that cannot be read."""
         from kafka.errors import KafkaError  # few sources are far behind, and it takes a while to be imported
 
-        from ghcm.runtime.sources.kafka.fetching import Fetching
+        from ghcm.runtime.sources.kafka.fetching import Fetching, options_of
 
-        ahead = InOrder[Read | None](threads=1)
-        here = _Here(Fetching(self.settings, offsets, ends), dict(offsets))
+        ahead, options = InOrder[Read | None](threads=1), options_of(self.settings)
+        here = _Here(Fetching(options, offsets, ends), dict(offsets))
         beside: Beside | None = None
         try:
             with closing(here.fetching.fetched(lambda: not self.closed.is_set())) as parts:
@@ -127,7 +127,7 @@ class Backlog:
                     if beside is not None and beside.is_ready():
                         begins = here.behind(_AHEAD_S)
                         here.fetching.end_at(begins)
-                        beside.begin(Order(self.settings, begins, ends, self._words))
+                        beside.begin(Order(options, begins, ends, self._words))
             if beside is not None and beside.at_work:
                 for part, room in beside.parts(self.closed):
                     yield from ahead.add(partial(self._given, beside, part, room))

@@ -12,13 +12,14 @@ import sys
 from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 from threading import Event, Lock
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
-from ghcm.runtime.pubsub.kafka_connection import Kafka as Settings
 from ghcm.runtime.sources.kafka.handover import ROOMS, Taker
 from ghcm.runtime.sources.kafka.parts import Part
-from ghcm.runtime.sources.kafka.progress import Partition
 from ghcm.runtime.sources.kafka.record_batches import Unread
+
+if TYPE_CHECKING:
+    from ghcm.runtime.sources.kafka.progress import Partition
 
 _log = logging.getLogger(__name__)
 
@@ -29,10 +30,10 @@ alone = Lock()
 @dataclass(frozen=True, slots=True)
 class Order:
     """Partitions from offsets up to their ends, or near the newest messages of those that have none; what is asked for
-    of each record beside its value.
+    of each record beside its value. `options`: those of a client, as plain values, which take no time to be imported.
     """
 
-    settings: Settings
+    options: Mapping[str, Any]
     offsets: Mapping[Partition, int]
     ends: Mapping[Partition, int]
     words: frozenset[str]

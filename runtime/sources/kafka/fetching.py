@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from threading import Event
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from kafka import errors
 from kafka.net.compat import KafkaNetClient
@@ -18,10 +18,12 @@ from kafka.net.transport import KafkaTCPTransport
 from kafka.protocol.consumer import FetchRequest
 from kafka.structs import TopicPartition
 
-from ghcm.runtime.pubsub.kafka_connection import Kafka as Settings
-from ghcm.runtime.sources.kafka.progress import Partition
 from ghcm.runtime.sources.kafka.record_batches import RecordBatch, batches_of, committed
 from ghcm.runtime.sources.source import Mailbox
+
+if TYPE_CHECKING:
+    from ghcm.runtime.pubsub.kafka_connection import Kafka as Settings
+    from ghcm.runtime.sources.kafka.progress import Partition
 
 _NEAR = 10_000
 """Messages in front of the newest one where the reading of a topic that does not end ends here."""
@@ -39,7 +41,7 @@ _PATIENCE_S, _WAIT_MS = 10.0, 100
 _COMMITTED = 1
 
 _Client: TypeAlias = Any
-_Asked: TypeAlias = tuple[Any, dict[Partition, int]]
+_Asked: TypeAlias = "tuple[Any, dict[Partition, int]]"
 """What the answer comes by, and the offsets of the partitions that were asked for."""
 
 
@@ -59,13 +61,21 @@ class _End:
     """Nothing more comes."""
 
 
+def options_of(settings: Settings) -> dict[str, Any]:
+    """What a client is opened with. GhcmError where a file is missing."""
+    return settings.options(_PATIENCE_S)
+
+
 class Fetching:
     """Fetches what comes next of partitions that begin at `offsets`, up to their `ends`, or near the newest message of
-    those that have none. Raises KafkaError of kafka-python where brokers are away, refuse or move.
+    those that have none, by a client with these `options`. Raises KafkaError of kafka-python where brokers are away,
+    refuse or move.
     """
 
-    def __init__(self, settings: Settings, offsets: Mapping[Partition, int], ends: Mapping[Partition, int]) -> None:
-        self._settings = settings
+    def __init__(
+        self, options: Mapping[str, Any], offsets: Mapping[Partition, int], ends: Mapping[Partition, int]
+    ) -> None:
+        self._options = options
         self.ends = ends
         self._next = dict(offsets)
         self._newest: dict[Partition, int] = {}
@@ -103,9 +113,8 @@ class Fetching:
             thread.join()
 
     def _come(self, goes_on: Callable[[], bool]) -> Generator[Fetched]:
-        options = self._settings.options(_PATIENCE_S)
         more = {"receive_message_max_bytes": _LARGEST, "request_timeout_ms": int(_PATIENCE_S * 1000)}
-        with closing(cast("Any", KafkaNetClient)(**options, **more)) as client:
+        with closing(cast("Any", KafkaNetClient)(**self._options, **more)) as client:
             asked: dict[int, _Asked] = {}
             for node, partitions in self._leaders(client).items():
                 asked[node] = self._ask(client, node, partitions)

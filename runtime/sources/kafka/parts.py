@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ghcm.runtime.sources.kafka.cutting import Cutter, Records
-from ghcm.runtime.sources.kafka.progress import Partition
 from ghcm.runtime.sources.kafka.record_batches import RecordBatch
 
 if TYPE_CHECKING:
     from ghcm.runtime.sources.kafka.fetching import Fetched
+    from ghcm.runtime.sources.kafka.progress import Partition
 
 _AT_ONCE = 32_768
 """Messages of a part, unless one batch has more."""

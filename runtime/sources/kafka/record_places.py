@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from ghcm.runtime.formats.chunks import bytes_of
+from ghcm.runtime.data.arrow import bytes_of
 from ghcm.runtime.sources.kafka.record_batches import RecordBatch, Unread
 
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
