@@ -3,7 +3,7 @@
 It reads the stores of daemons; none need run but for what rests in its private Redis.
 """
 
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +33,8 @@ def known(name: str | None, state: Path | None) -> tuple[Program, Connections, L
     run. GhcmError that says what there is.
     """
     settings = load_settings({"state": state})
+    with suppress(GhcmError):  # who needs neither Kafka nor Redis looks without them, others say that there is none
+        settings = settings.served()
     program, ran = None if name is None else _read(Path(name)), list[tuple[Job, StateDirectory]]()
     for at in states(settings.state):
         if at.store.is_file():

@@ -1,6 +1,7 @@
 """What `ghcm sinks`, `read`, `sql` and `dead` print of a program that has run; and what they say when they cannot."""
 
 import json
+import os
 import shutil
 import sys
 from collections.abc import Iterable
@@ -9,11 +10,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import psutil
 import pytest
 import typer
 
 from ghcm import driver
 from ghcm.cli.failure import guarded
+from ghcm.cli.known import known
 from ghcm.cli.sinks import dead, read, sinks, sql
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.state import StateDirectory
@@ -204,6 +207,18 @@ def test_a_private_redis_is_there_while_its_daemon_runs(
     with pytest.raises(typer.Exit):
         guarded(read)("v", "latest")
     assert "GHCM-720" in refused(capsys)
+
+
+def test_what_ran_on_the_services_is_looked_at_with_them(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    others = {name: value for name, value in os.environ.items() if not name.startswith("GHCM_")}
+    monkeypatch.setattr(os, "environ", others | {"GHCM_PROFILE": "services"})
+    assert known("v", None)[1].kafka.bootstrap == ""  # they have not been started, and a table needs none
+    running = {"pid": os.getpid(), "started": psutil.Process().create_time(), "password": "secret"}
+    (place / ".ghcm" / "services").mkdir()
+    noted = json.dumps({"kafka": {**running, "port": 1}, "redis": {**running, "port": 2}})
+    (place / ".ghcm" / "services" / "services.json").write_text(noted)
+    connections = known("v", None)[1]
+    assert (connections.kafka.bootstrap, connections.url) == ("127.0.0.1:1", "redis://:secret@127.0.0.1:2/0")
 
 
 def test_what_comes_is_followed(
