@@ -164,15 +164,15 @@ _WINDOW = tuple(pl.col("window").struct.field(name).cast(pl.Int64).alias(name) f
 
 _RUNS = 8
 """Of records of one window or key that follow each other: in so many parts a batch is looked at run by run, ..."""
-_LONG = 512
-"""... where they have so many records each."""
+_LONG, _LONG_BY_KEY = 512, 16_384
+"""... where they have so many records each; and so many where keys are to be told apart in each part, too."""
 
 
 def by_key(frame: pl.DataFrame, *parts: pl.Expr) -> pl.DataFrame:
     """One row for each group of records of one key, in the order in which groups are met. Keys of several parts, as
     windows are, are dear to tell apart; where most follow their like nobody has to.
     """
-    runs = _runs(frame, "key") if isinstance(frame.schema["key"], pl.Struct) else []
+    runs = _runs(frame, "key", _LONG) if isinstance(frame.schema["key"], pl.Struct) else []
     if not runs:
         return grouped(frame, ["key"], *parts)
     key, none = pl.col("key").first(), pl.lit(0).alias("@all")
@@ -223,7 +223,7 @@ def in_windows(frame: pl.DataFrame, key: str | None, *parts: pl.Expr) -> pl.Data
     end of the window in microseconds. Where records of a window follow each other the key alone tells them apart.
     """
     keys = [key] if key is not None else []
-    runs = _runs(frame, "window")
+    runs = _runs(frame, "window", _LONG if key is None else _LONG_BY_KEY)
     if not runs:
         return frame.group_by(*keys, *_WINDOW, maintain_order=True).agg(*parts)
     made: list[pl.DataFrame] = []
@@ -236,18 +236,20 @@ def in_windows(frame: pl.DataFrame, key: str | None, *parts: pl.Expr) -> pl.Data
     return pl.concat(made)
 
 
-def _runs(frame: pl.DataFrame, name: str) -> list[pl.DataFrame]:
+def _runs(frame: pl.DataFrame, name: str, long: int) -> list[pl.DataFrame]:
     """The frame in parts whose records have one and the same value of a column of structs each; none where these would
-    be many, or one would come again.
+    be many or not so `long`, or one would come again.
     """
+    if frame.height < long:
+        return []
     fields = [each.to_physical() for each in frame.get_column(name).struct.unnest()]
-    if not fields or not frame.height or not all(map(_is_plain, fields)):
+    if not fields or not all(map(_is_plain, fields)):
         return []
     before = frame.height - 1
     changed = (each.slice(1) != each.slice(0, before) for each in fields)
     changes = reduce(lambda one, other: one | other, changed)
     count = 1 + (changes.sum() or 0)
-    if count > min(_RUNS, max(1, frame.height // _LONG)):
+    if count > min(_RUNS, frame.height // long):
         return []
     begins = [0, *(at + 1 for at in changes.arg_true().to_list())]
     if len({tuple([each[at] for each in fields]) for at in begins}) < count:

@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 
 from ghcm.runtime.native import columns
 
-RUN = 1000
+RUN = 17_000
 PARTS = (pl.len().alias("count"), pl.col("n").sum().alias("total"))
 
 
