@@ -212,6 +212,8 @@ class ForgettingOperator(KeptTable):
         self._code = fallible(code) if reducer is not None and has_lambda(reducer) else code
         self._arrived = NEVER
         """The number of the latest record, where some aggregate goes by arrival."""
+        self._fresh = set[object]()
+        """The names of the keys whose states no snapshot has, which is written while others change: these may."""
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterable[Batch]:
         self.counts["rows"] += len(batch)
@@ -224,13 +226,20 @@ class ForgettingOperator(KeptTable):
         if self._code.arrivals:
             self._arrived = max(self._arrived + 1, self._context.now())
             value = self._arrived, value
+        name = self._name(row)
+        state = None if kept is None else kept[1] if name in self._fresh else deepcopy(kept[1])
+        self._fresh.add(name)
         try:
             if kept is None:
                 return self._code.first(value, self._parameters)
-            return self._code.add(kept[1], value, self._parameters)
+            return self._code.add(state, value, self._parameters)
         except RecordFailure as failure:
             self._dead_to(outbox)(self._task.id, self._record(row), failure.reason, failure.detail)
-            return None if kept is None else kept[1]
+            return state
+
+    def save(self) -> Mapping[int, bytes]:
+        self._fresh.clear()
+        return super().save()
 
     def restore(self, state: Mapping[int, bytes]) -> None:
         super().restore(state)

@@ -28,7 +28,7 @@ from tests.campaigns import times
 from tests.conformance.live_runs import Compiled, put
 from tests.conformance.text_programs import PROGRAMS, agrees_natively, program_of
 from tests.redis_server import connected
-from tests.unit.runtime.operators.harness import Box, Refusal
+from tests.unit.runtime.operators.harness import Box, Refusal, module_of
 
 CITIES = ("graz", "wien", None, "linz")
 
@@ -195,3 +195,29 @@ def test_a_null_says_that_a_table_has_lost_a_key() -> None:
         state = (table.save(), follower.save())
     names = [(key, None if record is None else record[1]) for key, record in cast("list[tuple[int, Any]]", told)]
     assert names == [(1, "ann"), (2, "bob"), (2, None), (2, "joe"), (1, "ada")]
+
+
+LISTED = """program listed
+record R { k: string, n: int }
+sink out = redis("out", key = r => r.key, mode = upsert)
+stream u {
+  rows = memory([R { k: "a", n: 1 }]).event_time(r => from_micros(r.n), disorder = 0s).map_to_pair(r => (r.k, r.n))
+  lists = rows.aggregate_by_key(ttl = 1h, all = collect(value))
+  lists.to(out)
+}
+"""
+
+
+def test_a_snapshot_of_a_table_that_forgets_is_of_its_moment_however_late_it_is_written() -> None:
+    program = lower(parse(Source("listed.istream", LISTED)))
+    unit = program.unit("u")
+    task, box = unit.task("lists"), Box(Refusal.NEVER)
+    code, takes = module_of(program, unit).TASKS["lists"], unit.task(unit.task("lists").inputs[0].producer)
+    operator: Any = build(task, unit, code, Context())
+    for number in (1, 2):
+        operator.process(0, Batch.from_rows(takes.schema, [("a", number, number, -1)], timed=True), box)
+    saved = operator.save()
+    operator.process(0, Batch.from_rows(takes.schema, [("a", 3, 3, -1)], timed=True), box)
+    again: Any = build(task, unit, code, Context())
+    again.restore(dict(saved))
+    assert (again.copy(), operator.copy()) == ([("a", ([1, 2],))], [("a", ([1, 2, 3],))])
