@@ -52,6 +52,7 @@ class IterateOperator(TaskOperator):
                 state = [*kept, *added]
             if self._ended(before, state, outbox):
                 break
+        self._taken = [[] for _ in self._taken]
         yield from state
 
     def _limit(self, outbox: Outbox) -> int:
