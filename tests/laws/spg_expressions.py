@@ -312,9 +312,16 @@ def _tests(draw: st.DrawFn, of_type: Type, columns: Sequence[Var | Param], depth
 
 
 def call_of(name: str, *arguments: Expr) -> Call | None:
-    """The call with the type of its result, or None where it does not fit."""
-    resolution = resolve(FUNCTIONS[name], tuple(each.type for each in arguments))
-    return None if resolution is None else Call(name, arguments, resolution.result)
+    """The call with the type of its result, or None where it does not fit, or a constant of it cannot be."""
+    function = FUNCTIONS[name]
+    resolution = resolve(function, tuple(each.type for each in arguments))
+    if resolution is None:
+        return None
+    if function.bad_constant is not None:
+        values = tuple(each.value if isinstance(each, Literal) else None for each in arguments)
+        if function.bad_constant(tuple(strip(each.type) for each in arguments), values) is not None:
+            return None
+    return Call(name, arguments, resolution.result)
 
 
 @st.composite
