@@ -66,9 +66,6 @@ def absent_body(scope: Scope, op: Absent) -> list[str]:
 _MADE, _WHY = "`@made`", "`@why`"
 """What a value gave, and why it failed."""
 
-_PART = 256
-"""How many steps of a fold stand in a list of their own: Spark makes a list anew that has one item more."""
-
 
 def scan_body(scope: Scope, op: Scan) -> list[str]:
     """What the function makes of the values so far: one fold of all values of a key, which lists what each gave. The
@@ -76,7 +73,7 @@ def scan_body(scope: Scope, op: Scan) -> list[str]:
     """
     lines, spell = _spells(op.ttl_us)
     key, value = scope.takes.pair
-    so_far, each, whole = variable("so_far"), variable("each"), variable("all")
+    so_far, each = variable("so_far"), variable("each")
     bindings = (value_binding(Checked(f"{so_far}.value")), value_binding(Checked(f"{each}.value")))
     made, start = scope.emitter.body(op.function, *bindings), scope.emitter.emit(op.start)
     IN_TURN.check(op.function.body, made)
@@ -85,15 +82,11 @@ def scan_body(scope: Scope, op: Scan) -> list[str]:
     pair = f"{quoted(TIME)}: bigint, key: {ddl(key)}, value: {ddl(value)}"
     row = f"struct<{pair}, {_MADE}: {gives}, {_WHY}: string>"
     given = f"cast(struct({each}.time, {each}.key, {each}.value, {made}, {why}) AS {row})"
-    goes_on = f"cast({when(f'{why} IS NULL', made.value, f'{so_far}.value')} AS {gives})"
-    full, part = f"size({so_far}.last) = {_PART}", f"array({given})"
-    told = f"if({full}, concat({so_far}.told, array({so_far}.last)), {so_far}.told)"
-    last = f"if({full}, {part}, concat({so_far}.last, {part}))"
-    after = f"named_struct('value', {goes_on}, 'told', {told}, 'last', {last})"
-    state = f"struct<value: {gives}, told: array<array<{row}>>, last: array<{row}>>"
-    begins = f"cast(named_struct('value', {start}, 'told', array(), 'last', array()) AS {state})"
-    ends = f"flatten(concat({whole}.told, array({whole}.last)))"
-    steps = f"aggregate(`@all`, {begins}, ({so_far}, {each}) -> {after}, {whole} -> {ends})"
+    goes_on = when(f"{why} IS NULL", made.value, f"{so_far}.value")
+    after = f"named_struct('value', {goes_on}, 'told', concat({so_far}.told, array({given})))"
+    state = f"struct<value: {gives}, told: array<{row}>>"
+    begins = f"cast(named_struct('value', {start}, 'told', array()) AS {state})"
+    steps = f"(aggregate(`@all`, {begins}, ({so_far}, {each}) -> cast({after} AS {state}))).told"
     listed = f"sort_array(collect_list(named_struct('time', {quoted(TIME)}, 'value', value, 'key', key))) AS `@all`"
     return [
         *lines,
