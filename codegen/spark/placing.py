@@ -20,7 +20,7 @@ def divided(name: str, type_: Type) -> dict[str, str]:
     """A column as SQL, or the parts of a record that is always there, and of such records in it; by names that say
     where they stand.
 
-    >>> from ghcm.types import Int, Nullable, String
+    >>> from ghcm.types import Field, Int, String
     >>> divided("key", Struct((Field("a", Int()), Field("end", String()))))
     {'key.a': 'key.a', 'key.end': 'key.`end`'}
     """

@@ -65,6 +65,7 @@ from ghcm.runtime.upgrade import Since
 _log = logging.getLogger(__name__)
 
 _REPORT_S = 1.0
+"""No wait is longer, even where nothing is to be reported: a signal that comes just before a wait does not end it."""
 _SWITCH_S = 0.001
 _LONG_STEP_S = 5.0
 
@@ -143,7 +144,7 @@ class _Process:
         while True:
             changing = not engine.ended
             try:
-                event = self.events.get(timeout=max(0.0, next_report - time.monotonic()) if changing else None)
+                event = self.events.get(timeout=max(0.0, next_report - time.monotonic()) if changing else _REPORT_S)
             except Empty:
                 event = "report"
             if time.monotonic() >= next_report:

@@ -17,7 +17,7 @@ import signal
 import stat
 import sys
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from types import FrameType
 from typing import cast
@@ -32,6 +32,8 @@ from ghcm.runtime.spark.driver import Driver
 log = logging.getLogger("ghcm.spark")
 
 _PATIENCE_SECONDS = 10.0
+_LONGEST_WAIT_SECONDS = 1.0
+"""A signal that comes just before a wait does not end it."""
 _output = Lock()
 
 
@@ -67,7 +69,10 @@ def _serve(options: argparse.Namespace, requests: SimpleQueue[dict[str, object]]
     driver.start()
     Thread(target=_beat, args=(beats, driver), name="ghcm-beat", daemon=True).start()
     while True:
-        request = requests.get()
+        try:
+            request = requests.get(timeout=_LONGEST_WAIT_SECONDS)
+        except Empty:
+            continue
         match request.get("op"):
             case "refresh":
                 driver.refresh()

@@ -115,10 +115,10 @@ def test_a_worker_without_partitions_waits_where_others_have_them(
     first, spare = caches.open("engine-1"), caches.open("engine-2")
     first.send(Instruction("c1", "p", "u"))
     end(take(first, 1)[0])
-    while len(looked) < 3:
+    while looked.count(True) < 3:
         assert spare.receive("u", 0.1) is None
         assert first.receive("u", 0.1) is None
-    assert all(looked)
+    assert all(looked[looked.index(True) :])  # before, it may not have come into the group yet
     first.close()
     first.send(Instruction("c2", "p", "u"))
     assert [delivery.instruction.id for delivery in take(spare, 1)] == ["c2"]
