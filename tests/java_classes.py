@@ -21,10 +21,12 @@ SPARK = Path(sys.prefix, ".spark-classes.jsa")
 KAFKA = Path(sys.prefix, ".kafka-classes.jsa")
 
 _QUIET = "-Xlog:cds*=off"
-_SPARK = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms900m -Xmn400m -XX:MetaspaceSize=384m {_QUIET}"
+BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Tests start Spark two dozen times, each for a few jobs over a dozen records: what the second compiler of Java makes
-faster never pays, nor do threads that collect garbage; nor does a small heap that is collected at each turn.
+faster never pays, nor do threads that collect garbage.
 """
+_SPARK = f"{BRIEF} -Xms900m -Xmn400m -XX:MetaspaceSize=384m {_QUIET}"
+"""Nor does a small heap that is collected at each turn."""
 
 
 def variables() -> dict[str, str]:

@@ -70,7 +70,18 @@ def abort(table: Table, version: str) -> None:
     note = read_note(staged)
     if note is not None and table.committed(version) is None:
         table.discard(version, note[2])
-    remove(staged)
+    drop(staged, note[1] if note is not None else "")
+
+
+def drop(staged: Place, writer: str) -> None:
+    """Remove what was prepared. On this machine it gets a name first by which the writer's `recover` removes it: of a
+    process that is killed meanwhile the note may be gone, and other files be left.
+    """
+    if isinstance(staged, Remote):
+        remove(staged)
+        return
+    with suppress(FileNotFoundError):  # it was committed before
+        remove(staged.rename(staged.parent / f"{_opened(writer)}{uuid.uuid4().hex}"))
 
 
 def recover(table: Table, writer: str, keep: Collection[str], living: Path | None) -> None:

@@ -13,14 +13,14 @@ import polars as pl
 
 from ghcm.errors import GhcmError
 from ghcm.fence import Fence
-from ghcm.places import Place, remove
+from ghcm.places import Place
 from ghcm.runtime.data.columns import Row, columns_of
 from ghcm.runtime.formats.file_readers import read_file, read_frame
 from ghcm.runtime.formats.file_writers import FileWriter, extension, open_file
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.backend import Commit, KeyOf, Page, SinkSnapshot
 from ghcm.runtime.sinks.divided import DividedRows
-from ghcm.runtime.sinks.staging import Staging, Table, abort, recover
+from ghcm.runtime.sinks.staging import Staging, Table, abort, drop, recover
 from ghcm.runtime.worker import may_pass
 from ghcm.spg.connectors import Files, Mode, Parquet
 from ghcm.spg.graph import Sink
@@ -129,7 +129,7 @@ class TableWriter:
                 done = self._table.publish(version, self._mode.value, staged, note[2], self._writer)
             if done is None:
                 raise GhcmError(f'version "{version}" of "{self._table.path}" was never prepared', code="GHCM-732")
-            remove(staged)
+            drop(staged, self._writer)
         if self._delta is not None and self._delta.untidy and not (self._tidying and self._tidying.is_alive()):
             self._tidying = Thread(target=self._delta.tidy, name="ghcm-tidy", daemon=True)
             self._tidying.start()

@@ -23,6 +23,7 @@ from tenacity import Retrying, retry_if_exception_type, retry_if_result, stop_af
 from ghcm import driver as compiler
 from ghcm.places import Remote
 from ghcm.runtime.sinks.sink import read
+from tests.java_classes import BRIEF
 from tests.java_packages import HADOOP, SPARK, fetched
 from tests.object_store import KEYS, ObjectStore
 from tests.redis_server import connected
@@ -65,7 +66,8 @@ def java(main: str, *words: str, folder: Path) -> subprocess.Popen[bytes]:
     known |= {"SPARK_HOME": str(SPARK.parent), "SPARK_SCALA_VERSION": "2.13"}
     with (folder / "log").open("wb") as log:
         return subprocess.Popen(
-            ["java", "-Xmx256m", "-cp", f"{SPARK}/*", f"org.apache.spark.deploy.{main}", "--host", "127.0.0.1", *words],
+            ["java", *BRIEF.split(), "-Xmx256m", "-cp", f"{SPARK}/*", f"org.apache.spark.deploy.{main}",
+             "--host", "127.0.0.1", *words],
             cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=known,
         )  # fmt: skip
 
@@ -143,6 +145,7 @@ def submit(cluster: str, store: ObjectStore, home: Path, unit: str) -> dict[str,
         "spark.ui.enabled": "false",
         "spark.driver.host": "127.0.0.1",
         "spark.executor.memory": "512m",
+        "spark.executor.extraJavaOptions": BRIEF,
         "spark.sql.shuffle.partitions": "2",
         "spark.executor.cores": "1",
     }
