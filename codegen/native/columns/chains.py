@@ -200,8 +200,7 @@ class _Query:
         """The record in each of its windows that is open, or once in its pane."""
         size, every, offset, (window,) = assigner.size_us, assigner.every_us, assigner.offset_us, line.names
         reach = 2 * size + lateness
-        if reach > _LONGEST:
-            raise Unsupported("windows of ten thousand years leave 64 bits")
+        _fit(reach)
         start = f'columns.last_start(pl.col("@time"), {size:_}, {offset:_})'
         self.at = line.at
         self._say()

@@ -5,6 +5,7 @@ import os
 import sys
 from asyncio import CancelledError
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from typing import Any, TypeAlias, cast
 
 from pyspark.sql import DataFrame
@@ -30,6 +31,8 @@ from ghcm.values.texts import writable
 UserFunction: TypeAlias = Callable[[Any], Any]
 Result: TypeAlias = tuple[Sequence[Any] | None, str | None]
 """The columns of a result, or why there is none."""
+Take: TypeAlias = Callable[[Any], list[Any]]
+"""Makes of what a function has given the columns of a result."""
 
 
 def python_rows(
@@ -44,15 +47,11 @@ def python_rows(
     nullable: bool = False,
 ) -> DataFrame:
     """What the user's function makes of each record; exceptions and results of another type are dead letters."""
-    type_ = type_of(step.input, nullable=True)
-    read, hand, take = from_arrow(type_), exchange_of(type_).hand, taker(element, nullable)
 
-    def call(called: UserFunction, records: Any) -> list[Result]:
-        given = records.to_pylist(maps_as_pydicts="strict")
-        return [result_of(lambda each: called(hand(read(each))), record, take) for record in given]
+    def outcomes(called: UserFunction, records: list[Any], take: Take) -> list[Result]:
+        return [result_of(called, record, take) for record in records]
 
-    taken = rows.selectExpr(*map(quoted, keep), named(plain_record(step.input), "@record"))
-    return through_python(job, taken, step, (module, function), call, element, keep, "`@record`")
+    return _by_records(job, rows, step, (module, function), outcomes, element, keep, nullable)
 
 
 def python_awaited(
@@ -67,17 +66,36 @@ def python_awaited(
     nullable: bool = False,
 ) -> DataFrame:
     """As `python_rows`, of an async function (its module and name) with the `Limits` of its calls."""
+
+    def outcomes(called: UserFunction, records: list[Any], take: Take) -> list[Result]:
+        async def awaited(record: Any) -> Any:
+            return await called(record)
+
+        made: dict[int, Result] = {}
+        with closing(Awaiting(awaited, Limits(*limits))) as awaiting:
+            for some in awaiting.results(records):
+                made |= {place: result_of(given_or_raised, outcome, take) for place, outcome in some}
+        return [made[place] for place in range(len(records))]
+
+    return _by_records(job, rows, step, function, outcomes, element, keep, nullable)
+
+
+def _by_records(
+    job: Job,
+    rows: DataFrame,
+    step: Step,
+    function: tuple[str, str],
+    outcomes: Callable[[UserFunction, list[Any], Take], list[Result]],
+    element: T.DataType,
+    keep: Sequence[str],
+    nullable: bool,
+) -> DataFrame:
+    """The records through a function that takes them one by one, whose `outcomes` are told for many."""
     type_ = type_of(step.input, nullable=True)
     read, hand, take = from_arrow(type_), exchange_of(type_).hand, taker(element, nullable)
 
     def call(called: UserFunction, records: Any) -> list[Result]:
-        given = [hand(read(each)) for each in records.to_pylist(maps_as_pydicts="strict")]
-        awaiting, made = Awaiting(called, Limits(*limits)), dict[int, Result]()
-        for some in awaiting.results(given):
-            for place, outcome in some:
-                made[place] = result_of(given_or_raised, outcome, take)
-        awaiting.close()
-        return [made[place] for place in range(len(given))]
+        return outcomes(lambda each: called(hand(read(each))), records.to_pylist(maps_as_pydicts="strict"), take)
 
     taken = rows.selectExpr(*map(quoted, keep), named(plain_record(step.input), "@record"))
     return through_python(job, taken, step, function, call, element, keep, "`@record`")
@@ -183,13 +201,13 @@ def user_function(folder: str, module: str, function: str) -> Callable[[Any], An
     return cast("Callable[[Any], Any]", found)
 
 
-def taker(element: T.DataType, nullable: bool) -> Callable[[Any], list[Any]]:
+def taker(element: T.DataType, nullable: bool) -> Take:
     """The function that gives the columns of a result; TypeError or ValueError where it is of another type."""
     take = exchange_of(type_of(element, nullable=nullable)).take
     return (lambda result: list(take(result))) if has_columns(element) else (lambda result: [take(result)])
 
 
-def result_of(called: UserFunction, given: Any, take: Callable[[Any], list[Any]]) -> Result:
+def result_of(called: UserFunction, given: Any, take: Take) -> Result:
     """The columns of the result for what is given, or why there is none."""
     try:
         result = called(given)

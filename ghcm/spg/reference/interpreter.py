@@ -21,16 +21,13 @@ from ghcm.spg.reference.functions import Failed
 from ghcm.spg.reference.joins import joined, looked_up_in_time
 from ghcm.spg.reference.lookups import looked_up
 from ghcm.spg.reference.operations import (
-    aggregated,
     arrival_time,
-    counted,
     distinct,
     event_time,
     forgetting,
     fused,
-    grouped,
     latest,
-    reduced,
+    of_groups,
     row_operation,
     sorted_records,
     top,
@@ -224,14 +221,8 @@ def _run_task(run: Run, task: Task, inputs: list[list[Record]]) -> list[Record]:
             return fused(run, step, op, records)
         case ops.Union():
             return records
-        case ops.ReduceByKey():
-            return reduced(run, step, op, records)
-        case ops.AggregateByKey():
-            return aggregated(run, step, op, records)
-        case ops.GroupByKey():
-            return grouped(run, step, op, records)
-        case ops.Count():
-            return counted(run, step, op, records)
+        case ops.ReduceByKey() | ops.AggregateByKey() | ops.GroupByKey() | ops.Count():
+            return of_groups(run, step, op, records)
         case ops.Forgetting():
             return forgetting(run, step, op, records)
         case ops.Latest():

@@ -249,12 +249,13 @@ def forgetting(run: Run, step: Step, op: ops.Forgetting, records: Sequence[Recor
     inner, end = replace(step, op=op.group), _reached(run, step.id)
     found: list[Record] = []
     for of_key in spells.values():
-        made = [(_group(run, inner, op.group, spell), heard) for spell, heard in of_key]
+        made = [(of_groups(run, inner, op.group, spell), heard) for spell, heard in of_key]
         found += made[-1][0] if made[-1][1] + op.ttl_us > end else []
     return found
 
 
-def _group(run: Run, step: Step, op: ops.GroupOp, records: Sequence[Record]) -> list[Record]:
+def of_groups(run: Run, step: Step, op: ops.GroupOp, records: Sequence[Record]) -> list[Record]:
+    """What the aggregation makes of the records of each key."""
     match op:
         case ops.ReduceByKey():
             return reduced(run, step, op, records)
