@@ -4,7 +4,7 @@ from ghcm.codegen.spark.expressions import IN_TURN, Scope, value_binding
 from ghcm.codegen.spark.library.sql import fails, quoted, when
 from ghcm.codegen.spark.names import variable
 from ghcm.codegen.spark.sql import Checked, col, ddl, first
-from ghcm.codegen.spark.text import sql_text
+from ghcm.codegen.spark.text import selected, sql_text
 from ghcm.spg.sequences import Absent, Preceding, Present, Scan
 from ghcm.spg.traits import TIME
 
@@ -63,35 +63,75 @@ def absent_body(scope: Scope, op: Absent) -> list[str]:
     ]
 
 
-_MADE, _WHY = "`@made`", "`@why`"
-"""What a value gave, and why it failed."""
+_CHUNK = 64
+"""How many values of a key are folded into one list. Spark makes a list anew for each item that is put behind it, so
+that a list of all would cost the square of their number; what the chunks begin with stands in a list of its own.
+"""
 
 
 def scan_body(scope: Scope, op: Scan) -> list[str]:
-    """What the function makes of the values so far: one fold of all values of a key, which lists what each gave. The
-    key stands behind what they are sorted by, so that each row has its own again.
+    """What the function makes of the values so far, in two folds of the values of a key: one of all of them gives what
+    each chunk begins with, and one of each chunk lists what its values gave. The key stands behind what they are sorted
+    by, so that each row has its own again.
     """
     lines, spell = _spells(op.ttl_us)
-    key, value = scope.takes.pair
-    so_far, each = variable("so_far"), variable("each")
-    bindings = (value_binding(Checked(f"{so_far}.value")), value_binding(Checked(f"{each}.value")))
-    made, start = scope.emitter.body(op.function, *bindings), scope.emitter.emit(op.start)
-    IN_TURN.check(op.function.body, made)
-    why = first(start.error, made.error) or "string(NULL)"
-    gives = ddl(op.function.body.type)
-    pair = f"{quoted(TIME)}: bigint, key: {ddl(key)}, value: {ddl(value)}"
-    row = f"struct<{pair}, {_MADE}: {gives}, {_WHY}: string>"
-    given = f"cast(struct({each}.time, {each}.key, {each}.value, {made}, {why}) AS {row})"
-    goes_on = when(f"{why} IS NULL", made.value, f"{so_far}.value")
-    after = f"named_struct('value', {goes_on}, 'told', concat({so_far}.told, array({given})))"
-    state = f"struct<value: {gives}, told: array<{row}>>"
-    begins = f"cast(named_struct('value', {start}, 'told', array()) AS {state})"
-    steps = f"(aggregate(`@all`, {begins}, ({so_far}, {each}) -> cast({after} AS {state}))).told"
     listed = f"sort_array(collect_list(named_struct('time', {quoted(TIME)}, 'value', value, 'key', key))) AS `@all`"
+    told, fails = _told(scope, op)
+    why = ["`@why`"] if fails else []
+    lists = ", ".join(["`@chunk`", f"slice(`@told`.made, 2, {_CHUNK})", *(["`@told`.why"] if fails else [])])
+    zipped = f"inline(arrays_zip({lists})) AS ({', '.join(['`@each`', '`@made`', *why])})"
+    parts = [f"`@each`.time AS {quoted(TIME)}", "`@each`.key AS key", "`@each`.value AS value", "`@made`", *why]
     return [
         *lines,
         f"rows = rows.groupBy({', '.join(map(sql_text, spell))}).agg(F.expr({sql_text(listed)}))",
-        f"rows = rows.selectExpr({sql_text(f'inline({steps})')})",
-        f"rows = passed(job, rows, {scope.step()}, {sql_text(_WHY)})",
+        f"rows = {selected('rows', _chunks())}",
+        f"rows = {selected('rows', f'inline(arrays_zip(`@chunks`, {_begins(scope, op)})) AS (`@chunk`, `@begin`)')}",
+        f"rows = {selected('rows', '`@chunk`', f'{told} AS `@told`')}",
+        f"rows = {selected('rows', zipped)}",
+        f"rows = {selected('rows', *parts)}",
+        *scope.passed(Checked("", "`@why`" if fails else None)),
         f"return {scope.select({'key': col('key'), 'value': col('@made')})}",
     ]
+
+
+def _chunks() -> str:
+    """The list of `@all` values, cut into chunks; a slice of it would go through the whole."""
+    begin, index = variable("begin"), variable("index")
+    last = "array_size(`@all`) - 1"
+    values = f"transform(sequence({begin}, least({begin} + {_CHUNK - 1}, {last})), {index} -> get(`@all`, {index}))"
+    return f"transform(sequence(0, {last}, {_CHUNK}), {begin} -> {values}) AS `@chunks`"
+
+
+def _begins(scope: Scope, op: Scan) -> str:
+    """The list of what each of the `@chunks` begins with."""
+    begins, chunk, so_far, each = (variable(word) for word in ("begins", "chunk", "so_far", "each"))
+    start, (goes_on, _) = scope.emitter.emit(op.start), _goes_on(scope, op, so_far, each)
+    behind = f"aggregate({chunk}, element_at({begins}, -1), ({so_far}, {each}) -> {goes_on})"
+    last = "slice(`@chunks`, 1, array_size(`@chunks`) - 1)"
+    first_ = f"array(cast({start} AS {ddl(op.function.body.type)}))"
+    return f"aggregate({last}, {first_}, ({begins}, {chunk}) -> concat({begins}, array({behind})))"
+
+
+def _told(scope: Scope, op: Scan) -> tuple[str, bool]:
+    """The record of the lists of what a `@chunk` begins with and each of its values gives (`made`), and why one failed
+    (`why`), and whether one may.
+    """
+    so_far, each = variable("so_far"), variable("each")
+    goes_on, why = _goes_on(scope, op, f"element_at({so_far}.made, -1)", each)
+    types, begins = [f"made: array<{ddl(op.function.body.type)}>"], ["'made', array(`@begin`)"]
+    after = [f"'made', concat({so_far}.made, array({goes_on}))"]
+    if why is not None:
+        types, begins = [*types, "why: array<string>"], [*begins, "'why', array()"]
+        after.append(f"'why', concat({so_far}.why, array({why}))")
+    state = f"struct<{', '.join(types)}>"
+    first_, next_ = (f"cast(named_struct({', '.join(fields)}) AS {state})" for fields in (begins, after))
+    return f"aggregate(`@chunk`, {first_}, ({so_far}, {each}) -> {next_})", why is not None
+
+
+def _goes_on(scope: Scope, op: Scan, so_far: str, each: str) -> tuple[str, str | None]:
+    """What comes behind a value: what the function makes of it, or what was before it where that fails; and why."""
+    made = scope.emitter.body(op.function, value_binding(Checked(so_far)), value_binding(Checked(f"{each}.value")))
+    IN_TURN.check(op.function.body, made)
+    why = first(scope.emitter.emit(op.start).error, made.error)
+    goes_on = made.value if why is None else when(f"{why} IS NULL", made.value, so_far)
+    return f"cast({goes_on} AS {ddl(op.function.body.type)})", why

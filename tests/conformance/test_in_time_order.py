@@ -72,7 +72,7 @@ def test_it_is_the_same_natively() -> None:
 
 @pytest.mark.slow
 def test_it_is_the_same_on_spark(spark: SparkSession) -> None:
-    assert differences_on_spark(spark, made("batch", ticks(7, 60), natively=False)) == []
+    assert differences_on_spark(spark, made("batch", ticks(7, 160), natively=False)) == []
 
 
 def test_what_is_before_is_in_order_of_time() -> None:
