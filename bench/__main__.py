@@ -77,6 +77,13 @@ def main() -> None:
         type=int,
         help="of each format for doors (10 million), of sistream1 (48 million), of eager (24 million)",
     )
+    arguments.add_argument(
+        "--of",
+        type=lambda names: names.split(","),
+        metavar="NAME,NAME",
+        help="the contestants of scenarios, sistream1 and eager, or the formats of doors, by their names in bench/; "
+        "all by default",
+    )
     arguments.add_argument("--calls", type=int, default=100_000, help="how many there are for endurance")
     options = arguments.parse_args()
     benchmarks: dict[str, Callable[[], list[Row]]] = {
@@ -88,17 +95,17 @@ def main() -> None:
         "compile": lambda: compiling.measure(options.runs),
         "editor": lambda: editing.measure(100),
         "charts": lambda: charts.measure(50),
-        "scenarios": lambda: scenarios.measure(options.alerts, options.runs),
-        "doors": lambda: doors.measure(options.rows or 10_000_000, options.runs),
+        "scenarios": lambda: scenarios.measure(options.alerts, options.runs, options.of or scenarios.NAMES),
+        "doors": lambda: doors.measure(options.rows or 10_000_000, options.runs, options.of or doors.FORMATS),
         "lookups": lookups.measure,
         "topics": lambda: topics.measure(options.runs),
         "chains": lambda: chains.measure(options.runs),
         "techniques": lambda: techniques.measure(options.runs),
         "expansion": lambda: expansion.measure(options.runs),
         "state": state.measure,
-        "eager": lambda: eager.measure(options.rows or 24_000_000, options.runs),
+        "eager": lambda: eager.measure(options.rows or 24_000_000, options.runs, options.of or eager.NAMES),
         "nexmark": lambda: nexmark.measure(options.events, options.runs),
-        "sistream1": lambda: sistream1.measure(options.rows or 48_000_000, options.runs),
+        "sistream1": lambda: sistream1.measure(options.rows or 48_000_000, options.runs, options.of or sistream1.NAMES),
         "endurance": lambda: endurance.measure(options.calls),
     }
     show(row for name in options.only or names for row in benchmarks[name]())

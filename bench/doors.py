@@ -8,7 +8,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,9 +69,10 @@ SPOILT = {
     ),
 }  # fmt: skip
 """Lines in the place of others."""
+FORMATS = ("parquet", "json", "csv")
 
 
-def measure(rows: int, runs: int) -> list[Row]:
+def measure(rows: int, runs: int, formats: Sequence[str] = FORMATS) -> list[Row]:
     """So many rows of each format; the median of interleaved runs."""
     from ghcm.runtime.settings import Settings
     from ghcm.runtime.spark.session import Session
@@ -79,26 +80,27 @@ def measure(rows: int, runs: int) -> list[Row]:
     found: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
         spark = Session(Settings().spark, 2, Path(folder)).get()
-        write(spark, Path(folder), rows)
-        for format_ in ("parquet", "json", "csv"):
+        write(spark, Path(folder), rows, formats)
+        for format_ in formats:
             found += compared(spark, Path(folder), format_, rows, runs)
         spark.stop()
     return found
 
 
-def write(spark: SparkSession, folder: Path, rows: int) -> None:
+def write(spark: SparkSession, folder: Path, rows: int, formats: Sequence[str]) -> None:
     """The files of each format, clean and spoilt."""
     spark.conf.set("spark.sql.session.timeZone", "UTC")
     spark.conf.set("spark.sql.ansi.enabled", False)
     made = spark.range(0, rows, 1, 2).selectExpr(*MADE)
-    made.write.parquet(str(folder / "parquet"))
     form = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'"
-    made.write.option("timestampFormat", form).json(str(folder / "json"))
-    made.write.option("timestampFormat", form).csv(str(folder / "csv"), header=True)
-    for format_, lines in SPOILT.items():
-        (folder / f"{format_}_spoilt").mkdir()
-        for path in (folder / format_).glob("part-*"):
-            spoil(path, folder / f"{format_}_spoilt" / path.name, lines)
+    for format_ in formats:
+        options: dict[str, Any] = {} if format_ == "parquet" else {"timestampFormat": form}
+        options |= {"header": True} if format_ == "csv" else {}
+        made.write.format(format_).options(**options).save(str(folder / format_))
+        if format_ in SPOILT:
+            (folder / f"{format_}_spoilt").mkdir()
+            for path in (folder / format_).glob("part-*"):
+                spoil(path, folder / f"{format_}_spoilt" / path.name, SPOILT[format_])
 
 
 def spoil(path: Path, to: Path, lines: tuple[str, ...]) -> None:

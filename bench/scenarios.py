@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,16 +38,17 @@ NAMES = {
 }
 
 
-def measure(source: Path, runs: int) -> list[Row]:
+def measure(source: Path, runs: int, names: Collection[str] = NAMES) -> list[Row]:
     """`source`: the folder of `alerts_compact.csv.gz`."""
     with tempfile.TemporaryDirectory() as folder:
         write_alerts(repeated(alerts(source), ALERTS), Path(folder) / "alerts")
-        results = in_turn([Contestant(name, _command(name, Path(folder), runs)) for name in NAMES], runs)
-        chains = {name: left_by(Path(folder) / name) for name in NAMES}
+        results = in_turn([Contestant(name, _command(name, Path(folder), runs)) for name in names], runs)
+        chains = {name: left_by(Path(folder) / name) for name in names}
+    first, *_ = chains
     for name, rows in chains.items():
-        if not rows.equals(chains["ghcm"]):
-            raise SystemExit(f"{NAMES[name]} has other chains than {NAMES['ghcm']}")
-    how = f"{ALERTS:,} alerts, {chains['ghcm'].height:,} chains, warm, median of {runs} in turn"
+        if not rows.equals(chains[first]):
+            raise SystemExit(f"{NAMES[name]} has other chains than {NAMES[first]}")
+    how = f"{ALERTS:,} alerts, {chains[first].height:,} chains, warm, median of {runs} in turn"
     by_hand = ["checkpoints", "caches", "whole"]
     return beside("scenarios", NAMES, results, by_hand, how)
 
@@ -126,11 +127,11 @@ def _polars(folder: Path) -> Callable[[], None]:
 
 
 def _session(folder: Path) -> SparkSession:
-    """A session as the daemon has it."""
-    from ghcm.runtime.settings import Settings
+    """A session as the daemon has it, with a heap in which the plans of who caches each round have room."""
+    from ghcm.runtime.settings import Spark
     from ghcm.runtime.spark.session import Session
 
-    return Session(Settings().spark, 2, folder).get()
+    return Session(Spark(memory="3g"), 2, folder).get()
 
 
 if __name__ == "__main__":
