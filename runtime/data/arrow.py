@@ -1,15 +1,19 @@
 """Memory of Arrow, and plain bytes, as columns of Polars without a copy.
 
-It knows nothing of the language's types, so that a process which cuts bytes needs none of them.
+It knows nothing of the language's types.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
+
+Octets: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
+Places: TypeAlias = np.ndarray[Any, np.dtype[np.signedinteger[Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +37,14 @@ def bytes_of(data: bytes | memoryview) -> pl.Series:
     """The bytes as numbers; nothing is copied. Polars compares them, and counts marks, faster than NumPy does."""
     arrow: Any = pa
     return of_arrow(arrow.Array.from_buffers(arrow.uint8(), len(data), [None, arrow.py_buffer(data)]))
+
+
+def cut_out(data: Octets, starts: Places, ends: Places) -> Any:
+    """The bytes between these places, which are in order, as an array of Arrow whose bytes lie one behind the other."""
+    arrow: Any = pa
+    places = np.append(np.stack((starts, ends), axis=1), len(data))  # of what is asked for and what is not, in turn
+    buffers = [None, arrow.py_buffer(places), arrow.py_buffer(data)]
+    array = arrow.Array.from_buffers(arrow.large_binary(), len(places) - 1, buffers)
+    # `arrow.array` would look whether this is something of pandas, and so import it
+    asked = [None, arrow.py_buffer(np.arange(0, len(places) - 1, 2))]
+    return array.take(arrow.Array.from_buffers(arrow.int64(), len(starts), asked))

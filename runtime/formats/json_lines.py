@@ -7,6 +7,7 @@ that it names is read again without it; where it names none, halves are.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ghcm.runtime.formats.chunks import BadRecord, Chunk, Letters, texts_of
 from ghcm.runtime.formats.json_columns import JsonColumns, Unfit
 from ghcm.runtime.formats.json_shape import Shape
 from ghcm.runtime.formats.json_suspects import Lines, Marks, Suspicion, is_text
+from ghcm.runtime.formats.placed_lines import PlacedLines
 from ghcm.types import Struct
 from ghcm.values import has_decimal
 
@@ -86,33 +88,29 @@ class JsonLines:
                 letters(BadRecord, f"{chunk.file}:{number}: {error}", text)
         return rows
 
-    def alike(self, data: memoryview, partition: str, letters: Letters) -> Batch | None:
-        """The records of lines (from 1), each with its end, that are all spelt alike; None where they are not. What
-        fails is told as `decode` tells it.
+    def alike(self, lines: PlacedLines, partition: str, letters: Letters) -> Batch | None:
+        """The records of lines (from 1) that are all spelt alike; None where they are not. What fails is told as
+        `decode` tells it.
         """
-        found = self._alike(data) if self._columns.able else None
+        found = self._alike(_pieces_of(lines)) if self._columns.able else None
         if found is None or not found[UNSURE].any():
             return None if found is None else Batch.from_frame(self._schema, found, partition=partition)
-        chunk = Chunk(bytes(data), "", 1, partition, last=True)
+        chunk = Chunk(lines.content(), "", 1, partition, last=True)
         return self._whole(Lines.of(chunk.data), *_sure(found, 0), chunk, letters)
 
-    def _alike(self, data: memoryview) -> pl.DataFrame | None:
-        """The records of lines, each with its end, that are all spelt alike, as `JsonColumns.of_cells`."""
+    def _alike(self, pieces: Iterable[memoryview | PlacedLines]) -> pl.DataFrame | None:
+        """The records of lines that are all spelt alike, as `JsonColumns.of_cells`."""
         if self._unlike:
             self._unlike -= 1
             return None
         parts: list[tuple[list[pl.Series], Marks]] = []
-        start = 0
-        while start < len(data):
-            piece = data[start : _end_of_lines(data, start)]
+        for piece in pieces:
             shape = self._shape  # which another thread may change
             cells = None if shape is None else shape.cells(piece)
             if cells is None:
-                first, _, _ = bytes(piece).partition(b"\n")
-                self._shape = shape = Shape.of(first)
+                self._shape = shape = Shape.of(_first_line(piece))
                 cells = None if shape is None else shape.cells(piece)
-            part = None if cells is None or not is_text(piece) else self._columns.of_cells(cells)
-            start += len(piece)
+            part = None if cells is None or not is_text(cells.block.text) else self._columns.of_cells(cells)
             if part is None:
                 self._unlike = _PATIENCE
                 return None
@@ -122,7 +120,7 @@ class JsonLines:
     def _blocks(self, chunk: Chunk, letters: Letters) -> Batch:
         """The records by columns, where that can be."""
         data = chunk.data
-        alike = self._alike(memoryview(data if data.endswith(b"\n") else data + b"\n"))
+        alike = self._alike(_pieces(memoryview(data if data.endswith(b"\n") else data + b"\n")))
         if alike is not None:
             if not alike[UNSURE].any():
                 return Batch.from_frame(self._schema, alike, partition=chunk.partition)
@@ -197,6 +195,28 @@ class JsonLines:
         frame, unsure = _sure(self._columns.read(lines.between(first, behind), behind - first, sample), first)
         alone += unsure
         return frame
+
+
+def _pieces(data: memoryview) -> Iterator[memoryview]:
+    """Lines, each with its end, some at a time."""
+    start = 0
+    while start < len(data):
+        end = _end_of_lines(data, start)
+        yield data[start:end]
+        start = end
+
+
+def _pieces_of(lines: PlacedLines) -> Iterator[PlacedLines]:
+    """These, some at a time."""
+    first = 0
+    while first < len(lines):
+        behind = max(first + 1, int(np.searchsorted(lines.ends, int(lines.starts[first]) + _PIECE)))
+        yield lines.slice(first, behind)
+        first = behind
+
+
+def _first_line(piece: memoryview | PlacedLines) -> bytes:
+    return piece.line(0) if isinstance(piece, PlacedLines) else bytes(piece).partition(b"\n")[0]
 
 
 def _end_of_lines(data: memoryview, start: int) -> int:

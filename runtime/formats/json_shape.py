@@ -18,12 +18,13 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from ghcm.runtime.data.arrow import bytes_of, of_arrow
-from ghcm.runtime.formats.json_suspects import Marks, Places
+from ghcm.runtime.data.arrow import Places, bytes_of, of_arrow
+from ghcm.runtime.formats.json_suspects import Marks
+from ghcm.runtime.formats.placed_lines import PlacedLines
 
 Words: TypeAlias = np.ndarray[Any, np.dtype[np.uint64]]
 
-_QUOTE, _ZERO, _MINUS, _BLANK = b'"0- '
+_QUOTE, _ZERO, _MINUS, _BLANK, _ESCAPE = b'"0- \\'
 _VALUE = re.compile(rb'\s*"([^"\\]+)"\s*:\s*(?:"([^"\\]*)|(-?[0-9]+))(?=["\s,}])')
 _MOMENT = re.compile(rb"(\d{4}-\d\d-\d\d[ T])\d\d:\d\d:\d\d((?:\.(\d{1,6}))?Z?)")
 _DIGIT = re.compile(rb"\d")
@@ -92,21 +93,33 @@ class Shape:
             return None
         return cls(tuple(values), line[begin:], quotes)
 
-    def cells(self, data: bytes | memoryview) -> Cells | None:
-        """Where the values of a block of whole lines stand; None where a line is not of the shape."""
+    def cells(self, lines: bytes | memoryview | PlacedLines) -> Cells | None:
+        """Where the values of whole lines stand; None where a line is not of the shape."""
         head, tail = self.values[0].before, self.behind + b"\n"
-        block = _Block(data, head)
-        lines, quotes = block.quotes() if block.is_plain(head, tail) else (0, np.empty(0, np.int64))
-        if lines == 0 or len(quotes) != lines * self.quotes:
+        block = _Block.around(lines) if isinstance(lines, PlacedLines) else _Block.of(lines, head)
+        count, found = block.quotes() if block.is_plain(head, tail) else (0, np.empty(0, np.int64))
+        if count == 0 or len(found) != count * self.quotes:
             return None
-        starts, ends = self._spans(quotes.reshape(lines, self.quotes).T.astype(np.int32, order="C"), block.end)
-        gaps = starts[1:] - ends[:-1]
-        if not bool((gaps == self._gaps).all() and (starts[0, 1:] - ends[-1, :-1] == len(tail) + len(head)).all()):
+        quotes = found.reshape(count, self.quotes).T.astype(np.int32, order="C")
+        placed = block.lines
+        if placed is not None and len(placed.ends) != count:
             return None
-        return Cells(block, self.values, starts, ends) if block.has(ends, self._between) else None
+        close = self._closes(quotes[0], block.end) if placed is None else placed.ends
+        starts, ends = self._spans(quotes, close)
+        if not bool((starts[1:] - ends[:-1] == self._gaps).all() and (close - ends[-1] == len(self.behind)).all()):
+            return None
+        if placed is None:
+            return Cells(block, self.values, starts, ends) if block.has(ends, self._between) else None
+        begin = placed.starts[None]
+        is_so = bool((starts[:1] - begin == len(head)).all()) and block.has(begin, _Between.of([head]))
+        return Cells(block, self.values, starts, ends) if is_so and block.has(ends, self._within) else None
 
-    def _spans(self, quotes: Places, end: int) -> tuple[Places, Places]:
-        """Where the values of each line begin and end, one row for each value."""
+    def _closes(self, first_quotes: Places, end: int) -> Places:
+        """Where lines end that follow one another."""
+        return np.append(first_quotes[1:] - (self.values[0].before.index(b'"') + 1), np.int32(end - 1))
+
+    def _spans(self, quotes: Places, close: Places) -> tuple[Places, Places]:
+        """Where the values of each line, which ends there, begin and end, one row for each value."""
         starts = quotes[[value.quote for value in self.values]]
         starts += np.array([[len(each.before) - each.before.rindex(b'"')] for each in self.values])
         ends = np.empty_like(starts)
@@ -116,9 +129,7 @@ class Shape:
             elif row + 1 < len(self.values):
                 np.subtract(quotes[value.quote + 1], self.values[row + 1].before.index(b'"'), out=ends[row])
             else:
-                away = self.values[0].before.index(b'"') + 1 + len(self.behind)
-                np.subtract(quotes[0, 1:], away, out=ends[row, :-1])
-                ends[row, -1] = end - 1 - len(self.behind)
+                np.subtract(close, len(self.behind), out=ends[row])
         return starts, ends
 
     @cached_property
@@ -127,8 +138,16 @@ class Shape:
 
     @cached_property
     def _between(self) -> _Between:
+        return self._behind_values(self.values[0].before)
+
+    @cached_property
+    def _within(self) -> _Between:
+        return self._behind_values(b"")
+
+    def _behind_values(self, next_line: bytes) -> _Between:
+        """What stands behind the values of a line, up to this of the next one."""
         following = [value.before for value in self.values[1:]]
-        return _Between.of([*following, self.behind + b"\n" + self.values[0].before])
+        return _Between.of([*following, self.behind + b"\n" + next_line])
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,23 +234,48 @@ def _places(size: int) -> pl.Series:
 
 
 class _Block:
-    """Bytes, of which eight are read at a time at many places. `behind`: what they are taken to be followed by."""
+    """Whole lines in memory, of which eight bytes are read at a time at many places, from 16 in front of the lines to
+    40 behind them. `lines`: where each stands, if that is known.
+    """
 
-    def __init__(self, data: bytes | memoryview, behind: bytes) -> None:
-        self._data = b"".join((_BEFORE, data, behind, _BEHIND))  # so that something stands before and behind all
-        self._bytes = np.frombuffer(self._data, np.uint8)
-        self._words: Words = _at_each(self._data, "<u8")
-        self._pairs = _at_each(self._data, "<c16")
-        self.end = len(_BEFORE) + len(data)
+    def __init__(self, memory: bytes | memoryview, end: int, lines: PlacedLines | None = None) -> None:
+        self._data = memory
+        self._bytes = np.frombuffer(memory, np.uint8)
+        self._words: Words = _at_each(memory, "<u8")
+        self._pairs = _at_each(memory, "<c16")
+        self.end = end
+        self.lines = lines
+
+    @classmethod
+    def of(cls, data: bytes | memoryview, behind: bytes) -> _Block:
+        """Lines that follow one another, as if this followed them."""
+        return cls(b"".join((_BEFORE, data, behind, _BEHIND)), len(_BEFORE) + len(data))
+
+    @classmethod
+    def around(cls, lines: PlacedLines) -> _Block:
+        """These, where they are if there is room around them."""
+        first, behind = int(lines.starts[0]), int(lines.ends[-1]) + 1
+        begin, stop = first - len(_BEFORE), behind + len(_BEHIND)
+        if begin >= 0 and stop <= len(lines.memory):
+            memory: bytes | memoryview = lines.memory[begin:stop].data
+        else:
+            memory = b"".join((_BEFORE, lines.memory[first:behind].data, _BEHIND))
+        return cls(memory, behind - begin, lines.moved(-begin))
 
     def is_plain(self, head: bytes, tail: bytes) -> bool:
         """Whether they begin and end with these and nothing in them is escaped."""
         begin, end = len(_BEFORE), self.end
-        return self._data.startswith(head, begin) and self._data.endswith(tail, begin, end) and b"\\" not in self._data
+        ends = self.slice(begin, begin + len(head)) == head and self.slice(end - len(tail), end) == tail
+        return ends and not (bytes_of(self.text) == _ESCAPE).any()
+
+    @property
+    def text(self) -> memoryview:
+        """The bytes of the lines."""
+        return memoryview(self._data)[len(_BEFORE) : self.end]
 
     def quotes(self) -> tuple[int, Places]:
         """How many lines there are, if nothing else is below a blank, and where quotes stand."""
-        found = bytes_of(memoryview(self._data)[len(_BEFORE) : self.end])
+        found = bytes_of(self.text)
         places = _places(1 << self.end.bit_length()).slice(len(_BEFORE), len(found))
         return int((found < _BLANK).sum()), places.filter(found == _QUOTE).to_numpy()
 
@@ -267,8 +311,8 @@ class _Block:
         return np.where(negative[:wanted], -value, value) if signed else value, odd
 
     def slice(self, start: int, end: int) -> bytes:
-        """Some of them."""
-        return self._data[start:end]
+        """Some of the bytes."""
+        return bytes(self._data[start:end])
 
     def moments(self, start: Places, first: re.Match[bytes]) -> tuple[Places, Marks] | None:
         """As `Cells.moments`, of texts that are as long as the first."""
@@ -314,7 +358,7 @@ class _Block:
         return of_arrow(found.to_arrow(compat_level=pl.CompatLevel.oldest()))
 
 
-def _at_each(data: bytes, type_: str) -> Any:
+def _at_each(data: bytes | memoryview, type_: str) -> Any:
     """What is read of memory at each byte."""
     read = np.dtype(type_)
     return np.ndarray((len(data) - read.itemsize + 1,), read, data, strides=(1,))

@@ -13,12 +13,11 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from ghcm.runtime.data.arrow import of_arrow
+from ghcm.runtime.data.arrow import Places, of_arrow
 from ghcm.types import Struct
 from ghcm.values import has_decimal
 
 Marks: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
-Places: TypeAlias = np.ndarray[Any, np.dtype[np.signedinteger[Any]]]
 
 _NEWLINE, _RETURN, _OPEN, _CLOSE, _ZERO, _NINE = b"\n\r{}09"
 _WORDS = r"NaN|Inf"

@@ -25,6 +25,7 @@ from ghcm.runtime.formats.chunks import BadRecord, Chunk, Letters, count_ends
 from ghcm.runtime.formats.decoder import open_decoder
 from ghcm.runtime.formats.json_lines import JsonLines
 from ghcm.runtime.formats.message_parts import part_column
+from ghcm.runtime.formats.placed_lines import PlacedLines
 from ghcm.spg.connectors import Kafka
 from ghcm.types import Struct
 
@@ -39,8 +40,8 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class Block:
     """Messages of one partition in order, with their offsets. `place`: what dead letters call the partition. `parts`:
-    what else is asked for of each message, by its word. `lines`: all values, none of which is missing, each with a line
-    end behind it, where whoever gives them has them so.
+    what else is asked for of each message, by its word. `lines`: all values, none of which is missing, where whoever
+    gives them has them so.
     """
 
     values: Sequence[bytes | None]
@@ -48,7 +49,7 @@ class Block:
     place: str
     partition: str
     parts: Mapping[str, Sequence[Any]] = field(default_factory=dict[str, Sequence[Any]])
-    lines: memoryview | None = None
+    lines: PlacedLines | None = None
 
     def slice(self, start: int, stop: int) -> Block:
         """Those messages of it, without what else there is of them."""
@@ -168,7 +169,7 @@ class Messages:
     def _chunk(self, block: Block) -> Chunk:
         """The messages as lines; _NotOne where they are more."""
         values, size = cast("Sequence[bytes]", block.values), len(block.values)
-        data = b"\n".join(values) if block.lines is None else bytes(block.lines)
+        data = b"\n".join(values) if block.lines is None else block.lines.content()
         ends = count_ends(data) - (block.lines is not None)
         if ends >= size and self._name == "json":
             # Both are blanks between the parts of an object, and neither may stand in a text.

@@ -193,7 +193,7 @@ from ghcm.runtime.sources.kafka.beside import Beside, Order
 from ghcm.runtime.sources.kafka.fetching import options_of
 
 beside = Beside.started()
-beside.begin(Order(options_of(Kafka(bootstrap=sys.argv[1])), {("t", 0): 0}, {}, frozenset()))
+beside.begin(Order(options_of(Kafka(bootstrap=sys.argv[1])), {("t", 0): 0}, {}, times=False, lines=True))
 print(beside.process.pid, flush=True)
 sys.stdin.read()
 """

@@ -32,13 +32,14 @@ def main(rooms: list[int]) -> None:
     with contextlib.suppress(Over, EOFError):
         giver.give(Ready())
         order = cast("Order", pickle.load(sys.stdin.buffer))  # of a process of ours
-        cutter, why = Cutter(times="timestamp" in order.words), ""
+        cutter, why = Cutter(times=order.times, lines=order.lines), ""
         fetching = Fetching(order.options, order.offsets, order.ends)
         try:
             with closing(fetching.fetched(lambda: True)) as fetched:
                 for each in fetched:
                     for uncut in divided(each, order.ends.get(each.partition)):
-                        giver.give(uncut.cut(cutter).packed(order.words))
+                        room = giver.room()
+                        giver.give(uncut.cut(cutter, room), room)
         except (KafkaError, OSError, Unread) as error:
             why = repr(error)
         giver.give(Ended(why))

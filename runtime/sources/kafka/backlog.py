@@ -28,6 +28,7 @@ from ghcm.runtime.sources.kafka.handover import Over
 from ghcm.runtime.sources.kafka.parts import Part, Uncut, divided
 from ghcm.runtime.sources.kafka.progress import Partition, Read
 from ghcm.runtime.sources.kafka.record_batches import Unread
+from ghcm.runtime.sources.kafka.texts import Texts, lines_of
 from ghcm.spg.connectors import Kafka
 
 if TYPE_CHECKING:
@@ -89,6 +90,8 @@ class Backlog:
     def __post_init__(self) -> None:
         self._alone = False
         self._words = frozenset(word for word, _ in self.connector.fields)
+        self._times = "timestamp" in self._words
+        self._lines = self.connector.format.name == "json" and "key" not in self._words
 
     @property
     def able(self) -> bool:
@@ -127,7 +130,7 @@ class Backlog:
                     if beside is not None and beside.is_ready():
                         begins = here.behind(_AHEAD_S)
                         here.fetching.end_at(begins)
-                        beside.begin(Order(options, begins, ends, self._words))
+                        beside.begin(Order(options, begins, ends, self._times, self._lines))
             if beside is not None and beside.at_work:
                 for part, room in beside.parts(self.closed):
                     yield from ahead.add(partial(self._given, beside, part, room))
@@ -168,7 +171,7 @@ class Backlog:
         try:
             tools = self._idle.pop()
         except IndexError:
-            tools = Cutter(times="timestamp" in self._words), self.make()
+            tools = Cutter(times=self._times, lines=self._lines), self.make()
         try:
             yield tools
         finally:
@@ -183,14 +186,14 @@ class Backlog:
         topic, number = partition
         size, offsets = len(records.offsets), records.order()
         every: Mapping[str, Callable[[], Any]] = {
-            "key": lambda: records.texts(records.keys),
+            "key": lambda: Texts(records.data, records.keys),
             "timestamp": records.times.tolist,
             "origin": lambda: [topic] * size,
             "partition": lambda: [number] * size,
             "offset": lambda: offsets,
             "deleted": lambda: [value is None for value in values],
         }
-        values = records.texts(records.values)
+        values = Texts(records.data, records.values)
         parts = {word: every[word]() for word, _ in self.connector.fields}
-        lines = records.lines() if self.connector.format.name in ("json", "csv") else None
+        lines = lines_of(records) if self.connector.format.name in ("json", "csv") else None
         return Block(values, offsets, f"{topic}/{number}", self.name(partition), parts, lines)

@@ -29,14 +29,15 @@ alone = Lock()
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Partitions from offsets up to their ends, or near the newest messages of those that have none; what is asked for
-    of each record beside its value. `options`: those of a client, as plain values, which take no time to be imported.
+    """Partitions from offsets up to their ends, or near the newest messages of those that have none; `times` and
+    `lines` as those of a `Cutter`. `options`: those of a client, as plain values, which take no time to be imported.
     """
 
     options: Mapping[str, Any]
     offsets: Mapping[Partition, int]
     ends: Mapping[Partition, int]
-    words: frozenset[str]
+    times: bool
+    lines: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,16 @@
 """Record batches are cut into messages by whole columns: where each record begins is found for all of them at once,
-with nothing that Python does for each.
+with nothing that Python does for each. What they hold stays where it was unpacked.
+
+It knows nothing of how messages are decoded, so that a process which does nothing else soon starts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, overload
+from typing import Any, Protocol
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 
 from ghcm.runtime.sources.kafka.record_batches import RecordBatch, Unread
@@ -33,7 +33,9 @@ _SNAPPY_BLOCKS, _SNAPPY_HEAD = b"\x82SNAPPY\0", 16
 _FIRST_ROOM, _MOST_ROOM = 1 << 22, 1 << 30
 _AT_ONCE = 1 << 19
 """Bytes that are cut at once, unless one batch has more: so few are still near the processor when they are."""
-_NEWLINE = b"\n"[0]
+_NEWLINE, _BLANKS, _BLANK = b"\n"[0], 0x20202020, 4
+_FARTHEST = 64
+"""Bytes between two values that are worth to be made blank: keys are longer, and then values are copied sooner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +46,24 @@ class Spans:
     ends: Numbers
 
     def chosen(self, marks: Marks) -> Spans:
-        """Those that are marked."""
-        return Spans(self.starts[marks], self.ends[marks])
+        """Those that are marked; nothing if nothing is known."""
+        return Spans(self.starts[marks], self.ends[marks]) if len(self.starts) else self
+
+    @property
+    def any_null(self) -> bool:
+        """Whether one of them is null."""
+        return bool((self.ends < self.starts).any())
 
 
 _NO_NUMBERS: Numbers = np.empty(0, np.int64)
-_NOWHERE = Spans(_NO_NUMBERS, _NO_NUMBERS)
+_UNKNOWN = Spans(_NO_NUMBERS, _NO_NUMBERS)
 
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Records with their offsets and times (milliseconds; 0 where nobody asks for them). What their spans lie in is
-    overwritten by the next ones that are cut. `is_packed`: it begins with the values, each with a line end behind it.
+    """Records with their offsets, and with times (milliseconds) and keys unless nobody asks for them. What their spans
+    lie in is overwritten by the next ones that are cut. `as_lines`: behind each value stands a line end, then blanks up
+    to the next one.
     """
 
     data: Octets
@@ -63,7 +71,7 @@ class Records:
     times: Numbers
     keys: Spans
     values: Spans
-    is_packed: bool = False
+    as_lines: bool
 
     def between(self, first: int, behind: int | None) -> Records:
         """Those from one offset up to another."""
@@ -72,8 +80,9 @@ class Records:
             marks &= self.offsets < behind
         if marks.all():
             return self
+        times = self.times[marks] if len(self.times) else self.times
         keys, values = self.keys.chosen(marks), self.values.chosen(marks)
-        return Records(self.data, self.offsets[marks], self.times[marks], keys, values)
+        return Records(self.data, self.offsets[marks], times, keys, values, self.as_lines)
 
     def order(self) -> Sequence[int]:
         """The offsets; those of topics that nobody has thinned out follow one another."""
@@ -82,110 +91,62 @@ class Records:
         offsets: list[int] = self.offsets.tolist()
         return offsets
 
-    def lines(self) -> memoryview | None:
-        """The values, each with a line end behind it; None if one of them is null."""
-        if bool((self.values.ends < self.values.starts).any()):
-            return None
-        if self.is_packed:
-            return self.data.data[: int(self.values.ends[-1]) + 1]
-        return self._values().data
 
-    def packed(self, words: Collection[str]) -> Records:
-        """Those in memory that holds nothing but values and what of them is asked for by these words."""
-        data, values, keys = self._values(), _behind_one_another(self.values, 1), _NOWHERE
-        if "key" in words:
-            starts, ends = self.keys.starts, self.keys.ends
-            texts, keys = _content(self.data, starts, np.maximum(starts, ends)), _behind_one_another(self.keys, 0)
-            keys = Spans(keys.starts + len(data), keys.ends + len(data))
-            data = np.concatenate((data, texts))
-        times = self.times if "timestamp" in words else _NO_NUMBERS
-        return Records(data, self.offsets, times, keys, values, is_packed=True)
+class Memory(Protocol):
+    """What is unpacked into."""
 
-    def _values(self) -> Octets:
-        starts, ends = self.values.starts, np.maximum(self.values.starts, self.values.ends)
-        self.data[ends] = _NEWLINE  # the number of headers has stood there
-        return _content(self.data, starts, ends + 1)
-
-    def texts(self, spans: Spans) -> Texts:
-        """What stands in these spans."""
-        return Texts(self.data, spans)
+    def of(self, size: int) -> Octets:
+        """All of it, which is at least so large; what has been laid there stays."""
+        ...
 
 
-class Texts(Sequence[bytes | None]):
-    """Bytes, or null, of each record. They are made when the first one is asked for, which is seldom."""
+class Heap:
+    """Memory of this process."""
 
-    def __init__(self, data: Octets, spans: Spans) -> None:
-        self._data = data
-        self._spans = spans
+    def __init__(self) -> None:
+        self._all: Octets = np.empty(_FIRST_ROOM, np.uint8)
 
-    @cached_property
-    def _all(self) -> list[bytes | None]:
-        starts, ends = self._spans.starts, self._spans.ends
-        found: list[bytes | None] = pl.Series(_copied(self._data, starts, np.maximum(starts, ends))).to_list()
-        for index in np.flatnonzero(ends < starts).tolist():
-            found[index] = None
-        return found
-
-    def __len__(self) -> int:
-        return len(self._spans.starts)
-
-    @overload
-    def __getitem__(self, index: int) -> bytes | None: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[bytes | None]: ...
-
-    def __getitem__(self, index: int | slice) -> bytes | Sequence[bytes | None] | None:
-        return self._all[index]
-
-    def __iter__(self) -> Iterator[bytes | None]:
-        return iter(self._all)
-
-
-def _behind_one_another(spans: Spans, away: int) -> Spans:
-    """Where those stand if nothing is between them, or so many bytes, and null where they are null."""
-    sizes = np.maximum(spans.ends - spans.starts, 0) + away
-    behind = np.cumsum(sizes)
-    starts = behind - sizes
-    return Spans(starts, np.where(spans.ends < spans.starts, starts - 1, behind - away))
-
-
-def _content(data: Octets, starts: Numbers, ends: Numbers) -> Octets:
-    """The bytes between these places, one behind the other."""
-    content = _copied(data, starts, ends).buffers()[2]
-    return np.frombuffer(b"" if content is None else content, np.uint8)
-
-
-def _copied(data: Octets, starts: Numbers, ends: Numbers) -> Any:
-    """The bytes between these places, which are in order, as an array of Arrow that is cut out of nothing else."""
-    arrow: Any = pa
-    places = np.append(np.stack((starts, ends), axis=1), len(data))  # of what is asked for and what is not, in turn
-    buffers = [None, arrow.py_buffer(places), arrow.py_buffer(data)]
-    array = arrow.Array.from_buffers(arrow.large_binary(), len(places) - 1, buffers)
-    # `arrow.array` would look whether this is something of pandas, and so import it
-    asked = [None, arrow.py_buffer(np.arange(0, len(places) - 1, 2))]
-    return array.take(arrow.Array.from_buffers(arrow.int64(), len(starts), asked))
+    def of(self, size: int) -> Octets:
+        """As `Memory.of`."""
+        if size > len(self._all):
+            larger = np.empty(2 * size, np.uint8)
+            larger[: len(self._all)] = self._all
+            self._all = larger
+        return self._all
 
 
 class Cutter:
-    """Cuts batches into records, in room that is used again. For one thread. `times`: whether those are asked for."""
+    """Cuts batches into records, in memory that is used again. For one thread. `times`: whether those are asked for;
+    `lines`: whether values are wanted as lines, and keys are not.
+    """
 
-    def __init__(self, *, times: bool = True) -> None:
+    def __init__(self, *, times: bool = True, lines: bool = False) -> None:
         self._times = times
-        self._room: Octets = np.empty(_FIRST_ROOM, np.uint8)
+        self._lines = lines
+        self._heap = Heap()
+        self._memory: Memory = self._heap
+        self._room = self._heap.of(0)
 
-    def cut(self, batches: Sequence[RecordBatch]) -> Records:
-        """The records of these batches, of which there is at least one. Raises `Unread`."""
+    def cut(self, batches: Sequence[RecordBatch], memory: Memory | None = None) -> Records:
+        """The records of these batches, of which there is at least one, in this memory if not in its own. Raises
+        `Unread`.
+        """
+        self._memory = memory or self._heap
+        self._room = self._memory.of(2 * MARGIN)
         found, group = list[Columns](), list[tuple[RecordBatch, int]]()
-        begin = size = 0
+        begin = size = MARGIN
+        as_lines = self._lines
         for batch in batches:
             group.append((batch, size))
             size = self._unpack(batch, size)
             if size - begin >= _AT_ONCE or batch is batches[-1]:
                 found.append(self._columns(group, begin, size))
+                as_lines = as_lines and _made_lines(self._room, Spans(*found[-1][4:]), begin, size)
                 begin, group = size, []
         offsets, times, *places = found[0] if len(found) == 1 else map(np.concatenate, zip(*found, strict=True))
-        return Records(self._room[: size + MARGIN], offsets, times, Spans(*places[:2]), Spans(*places[2:]))
+        data, times = self._room[: size + MARGIN], times if self._times else _NO_NUMBERS
+        keys = _UNKNOWN if self._lines else Spans(*places[:2])
+        return Records(data, offsets, times, keys, Spans(*places[2:]), as_lines)
 
     def _columns(self, group: Sequence[tuple[RecordBatch, int]], begin: int, end: int) -> Columns:
         """Offsets, times, and the places of keys and values of what batches that begin at these places hold, the first
@@ -245,10 +206,23 @@ class Cutter:
         if at + size + MARGIN > len(self._room):
             if at + size > _MOST_ROOM:
                 raise Unread("batches of more than a gigabyte")
-            larger = np.empty(2 * (at + size + MARGIN), np.uint8)
-            larger[:at] = self._room[:at]
-            self._room = larger
+            self._room = self._memory.of(at + size + MARGIN)
         return self._room[at : len(self._room) - MARGIN]
+
+
+def _made_lines(room: Octets, values: Spans, begin: int, end: int) -> bool:
+    """Put a line end behind each value, and blanks in front of the next one, in what begins and ends there; False if
+    one is null, or far from the next.
+    """
+    lefts, rights = np.append(begin, values.ends), np.append(values.starts, end)
+    farthest = (rights - lefts).max()
+    if farthest > _FARTHEST or values.any_null:
+        return False
+    fours: Any = np.ndarray((len(room) - _BLANK + 1,), np.dtype("<u4"), room.data, strides=(1,))
+    for away in range(_BLANK, farthest + _BLANK, _BLANK):
+        fours[np.maximum(rights - away, lefts)] = _BLANKS  # up to three bytes behind `end`, where nothing stands yet
+    room[values.ends] = _NEWLINE
+    return True
 
 
 def _snappy_blocks(data: memoryview) -> Iterator[Any]:

@@ -1,5 +1,6 @@
-"""Objects from one process to another: the arrays of each are laid into one of a few rooms of memory that both share,
-and the rest goes through a pipe. Whoever takes an object says when its room is free again; until then the giver waits.
+"""Objects from one process to another: the arrays of each lie, or are laid, in one of a few rooms of memory that both
+share, and the rest goes through a pipe. Whoever takes an object says when its room is free again; until then the giver
+waits.
 """
 
 from __future__ import annotations
@@ -15,6 +16,10 @@ from struct import Struct
 from threading import Event
 from typing import Any, cast
 
+import numpy as np
+
+from ghcm.runtime.sources.kafka.record_places import Octets
+
 ROOMS = 5
 """One that is filled, and those of objects that are taken and not yet done with."""
 _ALIGNED = 64
@@ -26,63 +31,89 @@ class Over(Exception):
     """The other process has ended."""
 
 
-class _Room:
+class Room:
     """Memory behind a descriptor of a file; it grows."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._map: mmap.mmap | None = None
+        self._all: Octets = np.empty(0, np.uint8)
 
-    def of(self, size: int) -> memoryview:
-        """All of it, which is at least so large."""
-        if self._map is None or len(self._map) < size:
+    def of(self, size: int) -> Octets:
+        """All of it, which is at least so large; what has been laid there stays."""
+        if len(self._all) < size:
             if os.fstat(self._descriptor).st_size < size:
                 os.ftruncate(self._descriptor, 1 << size.bit_length())  # what is not used is not there
-            self._map = mmap.mmap(self._descriptor, 0)
-        return memoryview(self._map)
+            self._all = np.frombuffer(mmap.mmap(self._descriptor, 0), np.uint8)
+        return self._all
+
+    def place_of(self, array: memoryview) -> int | None:
+        """Where in it these bytes are; None if they are elsewhere."""
+        place = _address(np.frombuffer(array, np.uint8)) - _address(self._all) if array.nbytes else -1
+        return place if 0 <= place < len(self._all) else None
+
+
+def _address(array: Octets) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 class Giver:
     """Gives objects away; `rooms` are descriptors of memory, `pipe` and `freed` the ends of pipes."""
 
     def __init__(self, rooms: Sequence[int], pipe: int, freed: int) -> None:
-        self._rooms = list(map(_Room, rooms))
-        self._free = deque(range(len(rooms)))
+        self._rooms = list(map(Room, rooms))
+        self._free = deque(self._rooms)
         self._pipe = pipe
         self._freed = freed
 
-    def give(self, thing: object) -> None:
-        """Wait for room and give this away. Raises `Over`."""
+    def room(self) -> Room:
+        """Wait for one, which is to be given with what lies in it. Raises `Over`."""
+        if not self._free:
+            self._free.extend(self._rooms[number] for number in os.read(self._freed, ROOMS))
+        if not self._free:
+            raise Over
+        return self._free.popleft()
+
+    def give(self, thing: object, room: Room | None = None) -> None:
+        """Give this away; arrays that are not in the room yet are laid behind those that are. Raises `Over`."""
         buffers: list[pickle.PickleBuffer] = []
         rest = pickle.dumps(thing, protocol=5, buffer_callback=buffers.append)
-        arrays, places, size = [each.raw() for each in buffers], list[tuple[int, int]](), 0
-        for array in arrays:
-            places.append((size, size + array.nbytes))
-            size += -(-array.nbytes // _ALIGNED) * _ALIGNED
-        number = self._next_room() if size else None
-        if number is not None:
-            room = self._rooms[number].of(size)
-            for (start, end), array in zip(places, arrays, strict=True):
-                room[start:end] = array
-        said = pickle.dumps((number, places, rest))
+        arrays = [each.raw() for each in buffers]
+        if room is None and any(each.nbytes for each in arrays):
+            room = self.room()
+        places = [] if room is None else _laid(arrays, room)
+        number = None
+        if room is not None and any(start < end for start, end in places):
+            number = self._rooms.index(room)
+        elif room is not None:
+            self._free.append(room)
+        said = pickle.dumps((number, places or [(0, 0)] * len(arrays), rest))
         try:
             _write(self._pipe, _LENGTH.pack(len(said)) + said)
         except BrokenPipeError as error:
             raise Over from error
 
-    def _next_room(self) -> int:
-        if not self._free:
-            self._free.extend(os.read(self._freed, ROOMS))
-        if not self._free:
-            raise Over
-        return self._free.popleft()
+
+def _laid(arrays: Sequence[memoryview], room: Room) -> list[tuple[int, int]]:
+    """Where these are in the room, in which they then lie."""
+    there = [(room.place_of(each), each) for each in arrays]
+    size = max((start + each.nbytes for start, each in there if start is not None), default=0)
+    places: list[tuple[int, int]] = []
+    for start, array in there:
+        begin = -(-size // _ALIGNED) * _ALIGNED if start is None else start
+        end = begin + array.nbytes
+        if start is None:
+            room.of(end)[begin:end] = np.frombuffer(array, np.uint8)
+            size = end
+        places.append((begin, end))
+    return places
 
 
 class Taker:
     """Takes the objects of a `Giver`; `pipe` and `freed` are the other ends."""
 
     def __init__(self, rooms: Sequence[int], pipe: int, freed: int) -> None:
-        self._rooms = list(map(_Room, rooms))
+        self._rooms = list(map(Room, rooms))
         self._pipe = pipe
         self._freed = freed
 
@@ -107,7 +138,7 @@ class Taker:
         number, places, rest = cast("tuple[int | None, list[tuple[int, int]], bytes]", said)
         if number is None:
             return pickle.loads(rest, buffers=[b""] * len(places)), None
-        room = self._rooms[number].of(places[-1][1])
+        room = self._rooms[number].of(max(end for _, end in places)).data
         return pickle.loads(rest, buffers=[room[start:end] for start, end in places]), number
 
     def free(self, number: int) -> None:

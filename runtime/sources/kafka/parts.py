@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ghcm.runtime.sources.kafka.cutting import Cutter, Records
+from ghcm.runtime.sources.kafka.cutting import Cutter, Memory, Records
 from ghcm.runtime.sources.kafka.record_batches import RecordBatch
 
 if TYPE_CHECKING:
@@ -25,10 +25,6 @@ class Part:
     behind: int
     records: Records | None
 
-    def packed(self, words: Collection[str]) -> Part:
-        """With records in memory that holds nothing else, as `Records.packed`."""
-        return self if self.records is None else replace(self, records=self.records.packed(words))
-
 
 @dataclass(frozen=True, slots=True)
 class Uncut:
@@ -40,10 +36,10 @@ class Uncut:
     end: int | None
     batches: Sequence[RecordBatch]
 
-    def cut(self, cutter: Cutter) -> Part:
-        """The part, in memory of the cutter. Raises `Unread`."""
+    def cut(self, cutter: Cutter, memory: Memory | None = None) -> Part:
+        """The part, in this memory if not in the cutter's. Raises `Unread`."""
         behind = self.behind if self.end is None else min(self.behind, self.end)
-        records = cutter.cut(self.batches).between(self.begin, self.end) if self.batches else None
+        records = cutter.cut(self.batches, memory).between(self.begin, self.end) if self.batches else None
         return Part(self.partition, behind, records if records is not None and len(records.offsets) else None)
 
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
-import polars as pl
 
-from ghcm.runtime.data.arrow import bytes_of
 from ghcm.runtime.sources.kafka.record_batches import RecordBatch, Unread
 
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
@@ -19,8 +16,8 @@ Marks: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 Columns: TypeAlias = tuple[Numbers, ...]
 
 WORD = 8
-MARGIN = 2 * WORD
-"""Bytes that may be looked at behind all, which are zeros."""
+MARGIN = 6 * WORD
+"""Bytes in front of all and behind all that may be looked at; those behind all are zeros."""
 _LEAST = 6
 """Bytes of the shortest record: attributes, two deltas, a key and a value without bytes, no headers."""
 _LONGEST_SIZE = 4
@@ -117,15 +114,8 @@ def _candidates(data: Octets, words: Words, size: int) -> tuple[Numbers, Numbers
 
 
 def _places(data: Octets, octet: int) -> Numbers:
-    """Where this one stands. Polars finds it in half of the time that NumPy takes."""
-    places = _count(1 << len(data).bit_length()).head(len(data)).filter(bytes_of(data.data) == octet)
-    found: Numbers = places.to_numpy().astype(np.int64)
-    return found
-
-
-@cache
-def _count(size: int) -> pl.Series:
-    return pl.int_range(size, dtype=pl.UInt32, eager=True)
+    """Where this one stands."""
+    return np.flatnonzero(data == octet)
 
 
 def _is_chain(begins: Numbers, ends: Numbers, size: int) -> bool:

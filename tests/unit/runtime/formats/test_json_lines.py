@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable
 
 import numpy as np
@@ -13,11 +14,13 @@ from hypothesis import strategies as st
 from ghcm.formats.files import BYTE_ORDER_MARK
 from ghcm.functions import Failure
 from ghcm.runtime.data.columns import Row
+from ghcm.runtime.formats import json_lines
 from ghcm.runtime.formats.cells import UNSURE
 from ghcm.runtime.formats.chunks import Chunk
 from ghcm.runtime.formats.json_lines import JsonLines
 from ghcm.runtime.formats.json_shape import Shape
 from ghcm.runtime.formats.json_suspects import Lines, Marks, Suspicion
+from ghcm.runtime.formats.placed_lines import PlacedLines
 from ghcm.spg.connectors import Format
 from ghcm.types import (
     Bool,
@@ -259,15 +262,47 @@ def test_lines_that_are_spelt_alike_are_read_by_where_values_stand() -> None:
     assert shape is not None
     assert shape.cells(data + b"\n") is not None
     assert shape.cells(data + b"\n" + lines[0].replace(b'": ', b'":') + b"\n") is None
-    by_values = JsonLines(ALIKE)._alike(memoryview(data + b"\n"))  # pyright: ignore[reportPrivateUsage]
+    by_values = JsonLines(ALIKE)._alike([memoryview(data + b"\n")])  # pyright: ignore[reportPrivateUsage]
     assert by_values is not None
     assert by_values.height == 150
-    one = JsonLines(ALIKE)._alike(memoryview(_alike(3, (0, b"-3")) + b"\n"))  # pyright: ignore[reportPrivateUsage]
+    one = JsonLines(ALIKE)._alike([memoryview(_alike(3, (0, b"-3")) + b"\n")])  # pyright: ignore[reportPrivateUsage]
     assert one is not None
     assert not one[UNSURE].any()
     rows, dead = decode(JSON, ALIKE, [data])
     assert len(rows) == 149
     assert [detail.split(": ")[0] for detail, _ in dead] == ["f:71"]
+
+
+def _placed(lines: list[bytes], chance: random.Random, margin: int) -> PlacedLines:
+    """These with other bytes around, and blanks in front of some."""
+    memory, starts = chance.randbytes(margin), list[int]()
+    for line in lines:
+        memory += b" " * chance.randrange(12)
+        starts.append(len(memory))
+        memory += line + b"\n"
+    ends = [start + len(line) for start, line in zip(starts, lines, strict=True)]
+    around = np.frombuffer(memory + chance.randbytes(margin), np.uint8)
+    return PlacedLines(around, np.array(starts), np.array(ends))
+
+
+def test_lines_whose_places_are_known_are_read_as_those_that_follow_one_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(json_lines, "_PIECE", 3000)
+    chance, read = random.Random(3), 0
+    for spelt in (None, *_SPELT):
+        for place in (0, chance.randrange(1, 9), 9):
+            lines = [_alike(number) for number in range(150)]
+            lines[chance.choice([0, 70, 149])] = _alike(70, None if spelt is None else (place, spelt))
+            placed, letters = _placed(lines, chance, chance.choice([0, 20, 48])), list[tuple[str, str]]()
+
+            def note(_: Failure, detail: str, text: str) -> None:
+                letters.append((f"f{detail}", text))  # noqa: B023
+
+            if (batch := JsonLines(ALIKE).alike(placed, "p", note)) is not None:
+                _same((list(batch.rows()), letters), by_reference(JSON, ALIKE, placed.content()))
+                read += 1
+    assert read > 20
 
 
 def _ignore(reason: Failure, detail: str, text: str) -> None: ...

@@ -6,6 +6,7 @@ import gzip
 import json
 import random
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -16,6 +17,7 @@ from kafka.record.default_records import DefaultRecordBatchBuilder
 from ghcm.runtime.sources.kafka import cutting
 from ghcm.runtime.sources.kafka.cutting import Cutter, Records
 from ghcm.runtime.sources.kafka.record_batches import Unread, batches_of, committed
+from ghcm.runtime.sources.kafka.texts import Texts, lines_of
 
 _HEAD = 61
 _ATTRIBUTES, _LAST_MS = 21, 35
@@ -59,9 +61,15 @@ def compressed(data: bytes, codec: int) -> bytes:
 
 
 def said(records: Records) -> list[Sent]:
-    """The records, without headers."""
-    columns = records.order(), records.times.tolist(), records.texts(records.keys), records.texts(records.values)
-    return [Sent(*each) for each in zip(*columns, strict=True)]
+    """The records, without headers, and without times and keys where nobody has asked for them."""
+    count = len(records.offsets)
+    times: list[int] = records.times.tolist() or [0] * count
+    keys = Texts(records.data, records.keys) if len(records.keys.starts) else [None] * count
+    return [Sent(*each) for each in zip(records.order(), times, keys, values_of(records), strict=True)]
+
+
+def values_of(records: Records) -> list[bytes | None]:
+    return list(Texts(records.data, records.values))
 
 
 def some_value(chance: random.Random) -> bytes | None:
@@ -96,8 +104,8 @@ def some_records(chance: random.Random, first: int, count: int, *, gaps: bool) -
     return sent
 
 
-def joined(values: list[bytes]) -> bytes:
-    return b"".join(b"%b\n" % each for each in values)
+def joined(values: Sequence[bytes | None]) -> bytes:
+    return b"".join(b"%b\n" % each for each in values if each is not None)
 
 
 def plain(sent: list[Sent]) -> list[Sent]:
@@ -121,17 +129,15 @@ def test_records_are_what_was_written(codec: int) -> None:
         begin, end = sorted(chance.choices(sent, k=2), key=lambda each: each.offset)
         some = [each for each in sent if begin.offset <= each.offset < end.offset]
         assert said(records.between(begin.offset, end.offset)) == plain(some)
-        packed = cutter.cut(batches).packed({"key", "timestamp"})
-        assert said(packed) == plain(sent)
-        values = [each.value for each in sent if each.value is not None]
-        lines = cutter.cut(batches).lines()
-        assert packed.lines() == lines
-        assert (None if lines is None else bytes(lines)) == (joined(values) if len(values) == len(sent) else None)
         good = [each for each in sent if each.value is not None]
+        lines, values = lines_of(cutter.cut(batches)), [each.value for each in good]
+        assert (None if lines is None else lines.content()) == (joined(values) if len(values) == len(sent) else None)
         if good:
             data = batch(good, good[0].offset)
             cut = cutter.cut(list(batches_of(memoryview(data))))
-            assert bytes(cut.lines() or b"") == joined(values)
+            made = lines_of(cut)
+            assert made is not None
+            assert made.content() == joined(values)
             assert said(cut) == plain(good)  # the lines have taken nothing of them
 
 
@@ -168,6 +174,40 @@ def test_objects_without_keys_are_cut_as_others_are(odd: str, monkeypatch: pytes
         data = b"".join(batch(some, some[0].offset) for some in (sent[:1], sent[1:41], sent[41:]))
         cut = Cutter(times=False).cut(list(batches_of(memoryview(data))))
         assert said(cut) == plain(sent)
+
+
+@pytest.mark.parametrize("codec", [0, 3], ids=["plain", "lz4"])
+def test_values_become_lines_where_they_stand(codec: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cutting, "_AT_ONCE", 2000)
+    for seed in range(12):
+        chance, first, sent, data = random.Random(seed), 5, list[Sent](), b""
+        for size in (1, 3, 70, 30):
+            key = chance.choice([None, b"", b"key", b"k" * 40])
+            some = [Sent(first + at, 10**9 * at, key, some_object(chance, 300)) for at in range(size)]
+            sent, data, first = [*sent, *some], data + batch(some, first, codec), first + size
+        where, odd = chance.randrange(104), chance.choice(["nothing", "headers", "null", "long key", "tiny"])
+        changed = {
+            "headers": replace(sent[where], headers=(("h", b'{"}\n'),)),
+            "null": replace(sent[where], value=None),
+            "long key": replace(sent[where], key=b"k" * 100),
+            "tiny": replace(sent[where], value=b"0"),
+        }
+        sent[where] = changed.get(odd, sent[where])
+        data = b"".join(batch(some, some[0].offset, codec) for some in (sent[:1], sent[1:4], sent[4:74], sent[74:]))
+        cut = Cutter(times=seed % 2 == 0, lines=True).cut(list(batches_of(memoryview(data))))
+        values = [each.value for each in sent]
+        assert values_of(cut) == values
+        assert cut.as_lines == (odd not in ("null", "long key"))
+        lines = lines_of(cut.between(sent[2].offset, sent[-2].offset))
+        if odd == "null" and 2 <= where < 102:
+            assert lines is None
+            continue
+        assert lines is not None
+        assert lines.content() == joined(values[2:-2])
+        if cut.as_lines:
+            begin, end = int(lines.starts[0]), int(lines.ends[-1]) + 1
+            texts = lines.memory[begin:end].tobytes().split(b"\n")
+            assert [each.lstrip(b" ") for each in texts[:-1]] == values[2:-2]
 
 
 def test_times_of_a_log_are_those_of_the_broker() -> None:
