@@ -12,6 +12,7 @@ from bench import (
     calls,
     chains,
     charts,
+    commits,
     compiling,
     doors,
     eager,
@@ -56,7 +57,7 @@ def main() -> None:
         "doors",
         "lookups",
     ]
-    by_name_alone = ["nexmark", "endurance", "sistream1", "eager"]
+    by_name_alone = ["nexmark", "endurance", "sistream1", "eager", "commits"]
     arguments.add_argument(
         "only",
         nargs="*",
@@ -84,6 +85,7 @@ def main() -> None:
         help="the contestants of scenarios, sistream1 and eager, or the formats of doors, by their names in bench/; "
         "all by default",
     )
+    arguments.add_argument("--commits", type=int, default=3600, help="how many there are, one a second")
     arguments.add_argument("--calls", type=int, default=100_000, help="how many there are for endurance")
     options = arguments.parse_args()
     benchmarks: dict[str, Callable[[], list[Row]]] = {
@@ -106,6 +108,7 @@ def main() -> None:
         "eager": lambda: eager.measure(options.rows or 24_000_000, options.runs, options.of or eager.NAMES),
         "nexmark": lambda: nexmark.measure(options.events, options.runs),
         "sistream1": lambda: sistream1.measure(options.rows or 48_000_000, options.runs, options.of or sistream1.NAMES),
+        "commits": lambda: commits.measure(options.commits),
         "endurance": lambda: endurance.measure(options.calls),
     }
     show(row for name in options.only or names for row in benchmarks[name]())
