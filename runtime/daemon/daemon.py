@@ -10,11 +10,12 @@ import os
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable
+from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
-from ghcm.errors import GhcmError, suggest, without_password
+from ghcm.errors import GhcmError, listed, suggest, without_password
 from ghcm.runtime.access.audit import AuditLog
 from ghcm.runtime.daemon.backup import back_up_running
 from ghcm.runtime.daemon.child import Child, follow, tail
@@ -36,6 +37,11 @@ log = logging.getLogger("ghcm.daemon")
 
 _BUSY_SECONDS = 1.0
 """How long the loop waits for others who write to the store; what becomes of jobs is noted when it can be."""
+
+_LARGEST = 10**9
+"""Of the numbers in requests."""
+
+E = TypeVar("E", bound=Enum)
 
 _CHANGES = ("submit", "stop", "backup", "shutdown")
 _REQUESTS = ("status", "redis", "submit", "list", "stop", "calls", "tables", "logs", "watch", "backup", "shutdown")
@@ -186,12 +192,11 @@ async def answers(daemon: Daemon, op: str, arguments: Document) -> AsyncIterator
             async for line in _stop(daemon, arguments):
                 yield line
         case "calls":
-            state = arguments.get("state")
             found = daemon.store.calls.find(
                 _optional(arguments, "program"),
                 _optional(arguments, "unit"),
-                None if state is None else CallState(str(state)),
-                int(str(arguments.get("limit", 100))),
+                _one_of(CallState, arguments, "state"),
+                int(_number(arguments, "limit", 100)),
             )
             await asyncio.to_thread(daemon.store.sync)
             yield {"calls": [call_document(call) for call in found]}
@@ -245,7 +250,7 @@ async def _submit(daemon: Daemon, arguments: Document) -> Document:
     if "programs" in arguments:
         await daemon.jobs.refuse_others(path, cast("list[str]", arguments["programs"]))
     folder = await daemon.jobs.last_folder(path) if base is None else Path(base)
-    again = Again(_optional(arguments, "again") or Again.UNSAID.value)
+    again = _one_of(Again, arguments, "again") or Again.UNSAID
     job, upgrade = await daemon.jobs.submit(path, folder, again, beside=bool(arguments.get("beside")))
     changed = {} if upgrade is None else {"growth": upgrade.document()}
     return {"job": daemon.jobs.document(job), **changed}
@@ -253,8 +258,7 @@ async def _submit(daemon: Daemon, arguments: Document) -> Document:
 
 async def _stop(daemon: Daemon, arguments: Document) -> AsyncIterator[Document]:
     """How many calls are waited for, where there are any; then the job, and what became of those without an answer."""
-    grace = arguments.get("grace")
-    seconds = daemon.settings.limits.grace if grace is None else float(str(grace))
+    seconds = _number(arguments, "grace", daemon.settings.limits.grace)
     waiting: asyncio.Queue[int] = asyncio.Queue()
     stop = asyncio.ensure_future(daemon.jobs.stop(_text(arguments, "job"), seconds, waiting.put_nowait))
     told = asyncio.ensure_future(waiting.get())
@@ -276,7 +280,7 @@ async def _logs(daemon: Daemon, arguments: Document) -> AsyncIterator[Document]:
         raise GhcmError(
             f'there is no log "{name}"', code="GHCM-726", detail=f"There are {known}.", hint=suggest(name, files)
         )
-    for line in await asyncio.to_thread(tail, path, int(str(arguments.get("lines", 100)))):
+    for line in await asyncio.to_thread(tail, path, int(_number(arguments, "lines", 100))):
         yield {"line": line}
     if arguments.get("follow"):
         async for line in follow(path):
@@ -300,3 +304,21 @@ def _tables(arguments: Document) -> list[tuple[str, str]]:
 def _optional(arguments: Document, name: str) -> str | None:
     found = arguments.get(name)
     return None if found is None else str(found)
+
+
+def _number(arguments: Document, name: str, otherwise: float) -> float:
+    found = arguments.get(name)
+    if found is None:
+        return otherwise
+    if not isinstance(found, int | float) or not 0 <= found <= _LARGEST:
+        message = f'"{name}" of the request has to be a number from 0 to {_LARGEST}'
+        raise GhcmError(message, code="GHCM-722", detail=f"It is {found!r}.")
+    return found
+
+
+def _one_of(kind: type[E], arguments: Document, name: str) -> E | None:
+    found, there = _optional(arguments, name), {str(each.value): each for each in kind}
+    if found is not None and found not in there:
+        detail = f"There are {listed(there)}."
+        raise GhcmError(f'a request has no {name} "{found}"', code="GHCM-722", detail=detail)
+    return None if found is None else there[found]

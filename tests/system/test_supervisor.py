@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ghcm.errors import GhcmError
 from tests.conftest import ROOT
 from tests.system.running import Running, running, until
 
@@ -88,6 +89,12 @@ def test_a_call_is_accepted_and_asked_for_later(shop: Running) -> None:
     assert found["state"] == "done"
     assert found["rows"] == 1
     assert found["ended"] >= found["accepted"]
+
+
+def test_a_request_that_cannot_be_is_no_bug_of_the_daemon(shop: Running) -> None:
+    for wrong in ({"limit": "x"}, {"limit": float("nan")}, {"state": "over"}):
+        with pytest.raises(GhcmError, match=r'has to be a number from 0|has no state "over"'):
+            shop.control.ask("calls", **wrong)
 
 
 def test_data_comes_as_json_and_csv(shop: Running) -> None:
