@@ -10,8 +10,10 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any, ParamSpec, cast
 
 import typer
@@ -21,7 +23,7 @@ from ghcm.cli import terminal
 from ghcm.errors import Diagnostic, GhcmError, ProgramError
 from ghcm.places import make_private, private_opener
 
-FAILED, WRONG, INTERRUPTED = 1, 2, 130
+FAILED, WRONG, INTERRUPTED, TERMINATED = 1, 2, 130, 143
 
 P = ParamSpec("P")
 
@@ -36,6 +38,10 @@ _HINTS = {
     errno.EMFILE: "raise the limit of open files: ulimit -n 4096.",
 }
 """What to do about what the system says."""
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM has come, and is heard as Ctrl-C is."""
 
 
 class RunFailed(GhcmError):
@@ -66,6 +72,9 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
         except GhcmError as error:
             _report(error)
             raise typer.Exit(exit_code(error)) from None
+        except Terminated:
+            terminal.note("ended by SIGTERM")
+            raise typer.Exit(TERMINATED) from None
         except KeyboardInterrupt:
             terminal.note("interrupted")
             raise typer.Exit(INTERRUPTED) from None
@@ -79,6 +88,20 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
             raise typer.Exit(FAILED) from None
 
     return run
+
+
+@contextmanager
+def hearing_sigterm() -> Generator[None]:
+    """SIGTERM, by which service managers and containers end what they run, does what Ctrl-C does."""
+
+    def raised(_number: int, _frame: FrameType | None) -> None:
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, raised)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def exit_code(error: GhcmError) -> int:

@@ -1,6 +1,6 @@
 """The entry point `ghcm`: finds the command, imports that one only, and ends with 0, 1 or 2.
 
-0: fine. 1: the run failed. 2: the program or the arguments are wrong. 130: interrupted by Ctrl-C.
+0: fine. 1: the run failed. 2: the program or the arguments are wrong. 130: interrupted by Ctrl-C. 143: by SIGTERM.
 """
 
 import importlib

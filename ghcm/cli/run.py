@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from ghcm.cli import terminal
-from ghcm.cli.failure import failed_job
+from ghcm.cli.failure import failed_job, hearing_sigterm
 from ghcm.cli.jobs import Fresh, Resume, note_left, note_waiting, said_again
 from ghcm.cli.programs import bundled, is_bundle
 from ghcm.cli.terminal import (
@@ -66,7 +66,7 @@ def run(  # noqa: PLR0913, PLR0917 - the options of a run, by name
 
     Until Ctrl-C where they have no end, or where it has only responsive units: these wait for calls.
 
-    Ctrl-C stops it in order, a second one at once; --resume goes on where a run ended.
+    Ctrl-C or SIGTERM stops it in order, a second one at once; --resume goes on where a run ended.
 
     Ends with 0 when all is read and written, even where records have failed (they are dead letters); with 1 when a part
     of it or a call has failed.
@@ -89,7 +89,8 @@ def run(  # noqa: PLR0913, PLR0917 - the options of a run, by name
     own, lock = (own, claim(own)) if own else RunStates(settings.state / "runs", name, directory, settings).claim(again)
     # The processes start while the program is compiled: they need nothing of it yet.
     os.environ.setdefault("GHCM_ACCESS_TOKENS", str(settings.tokens_at(settings.state).absolute()))
-    with private_daemon(own, settings.redis, settings.http.host, settings.http.port, claimed=lock) as daemon:
+    host, listened = settings.http.host, settings.http.port
+    with hearing_sigterm(), private_daemon(own, settings.redis, host, listened, claimed=lock) as daemon:
         bundle = bundled(path, own.path, engine, parallelism, without)
         report = Report(bundle, own, directory.absolute(), settings.sql, json=json)
         if not report.program.units:

@@ -132,9 +132,11 @@ def test_a_run_that_failed_goes_on_where_it_was(tmp_path: Path) -> None:
     (tmp_path / "in" / "3.json").write_text('{"number": 3}\n')
     with start(tmp_path, "--resume", "follows.istream") as process:
         shows(process, "out: +1 rows")
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=120)
-    assert numbers(tmp_path) == [0, 1, 2, 3]
+        process.send_signal(signal.SIGTERM)  # as who runs services sends it
+        told, errors = process.communicate(timeout=120)
+    assert (process.returncode, numbers(tmp_path)) == (0, [0, 1, 2, 3])  # in order: it has no end of its own
+    assert re.search(r"(?m)^sink +where +rows\nout +out +1$", told)
+    assert errors.endswith("stopping; Ctrl-C ends it at once\n")
 
     shutil.rmtree(tmp_path / "out")  # nothing is there twice then
     with start(tmp_path, "follows.istream") as process:

@@ -1,13 +1,14 @@
 """Errors become messages and exit codes."""
 
 import json
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import typer
 
-from ghcm.cli.failure import exit_code, guarded
+from ghcm.cli.failure import exit_code, guarded, hearing_sigterm
 from ghcm.errors import Diagnostic, GhcmError, ProgramError
 from ghcm.source import Source, Span
 
@@ -65,6 +66,16 @@ def test_the_log_of_a_bug_is_for_this_user_alone_and_holds_no_value(
 def test_ctrl_c_ends_with_130(capsys: pytest.CaptureFixture[str]) -> None:
     assert code_of(raising(KeyboardInterrupt())) == 130
     assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_sigterm_is_heard_as_ctrl_c_and_ends_with_143(capsys: pytest.CaptureFixture[str]) -> None:
+    def command() -> None:
+        with hearing_sigterm():
+            signal.raise_signal(signal.SIGTERM)
+
+    before = signal.getsignal(signal.SIGTERM)
+    assert (code_of(command), signal.getsignal(signal.SIGTERM)) == (143, before)
+    assert capsys.readouterr().err == "ended by SIGTERM\n"
 
 
 def test_what_the_system_refuses_is_named(capsys: pytest.CaptureFixture[str]) -> None:
