@@ -28,11 +28,11 @@ class LastRun:
     control: Control
 
 
-def known(name: str | None, state: Path | None) -> tuple[Program, Connections, LastRun]:
+def known(name: str | None, state: Path | None, profile: str | None = None) -> tuple[Program, Connections, LastRun]:
     """The program of that name, job or file, whose paths start where it last ran; without a name the only one that has
     run. GhcmError that says what there is.
     """
-    settings = load_settings({"state": state})
+    settings = load_settings({"state": state, "profile": profile})
     with suppress(GhcmError):  # who needs neither Kafka nor Redis looks without them, others say that there is none
         settings = settings.served()
     program, ran = None if name is None else _read(Path(name)), list[tuple[Job, StateDirectory]]()

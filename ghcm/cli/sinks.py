@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from ghcm.cli import terminal
-from ghcm.cli.terminal import Csv, Json, State
+from ghcm.cli.terminal import Csv, Json, Profile, State
 from ghcm.errors import GhcmError, listed, suggest
 
 if TYPE_CHECKING:
@@ -55,12 +55,12 @@ _WIDEST = 80
 """Rows of a table, and characters of a cell with a record in it, where nothing else is said."""
 
 
-def sinks(program: Named, state: State = None, json: Json = False) -> None:
+def sinks(program: Named, profile: Profile = None, state: State = None, json: Json = False) -> None:
     """List the sinks of a program: where they are, their rows and their latest commit."""
     from ghcm.cli.known import dead_letters, known
     from ghcm.runtime.sinks.kept_letters import counts
 
-    found, connections, _ = known(program, state)
+    found, connections, _ = known(program, state, profile)
     described = [_described(sink, connections) for sink in found.sinks]
     dead, names = counts(dead_letters(found, state)), ("sink", "where", "mode", "rows", "version", "committed")
     if json:
@@ -96,6 +96,7 @@ def read(  # noqa: PLR0913, PLR0917 - the options of a look, by name
     limit: Limit = None,
     follow: Follow = False,
     csv: Csv = False,
+    profile: Profile = None,
     state: State = None,
     json: Json = False,
 ) -> None:
@@ -110,7 +111,7 @@ def read(  # noqa: PLR0913, PLR0917 - the options of a look, by name
 
     if follow and at is not None:
         raise GhcmError("a version that is there does not change", code="GHCM-605", hint="say --follow or --at.")
-    looked_at, connections, _ = known(program, state)
+    looked_at, connections, _ = known(program, state, profile)
     there = {each.name: each for each in looked_at.sinks}
     if (found := there.get(sink)) is None:
         message = f'program "{looked_at.name}" has no sink "{sink}"'
@@ -193,7 +194,14 @@ def _followed(sink: Sink, connections: Connections) -> Iterator[Iterable[Row]]:
         time.sleep(_LOOK_SECONDS)
 
 
-def sql(query: Query, program: MaybeNamed = None, csv: Csv = False, state: State = None, json: Json = False) -> None:
+def sql(
+    query: Query,
+    program: MaybeNamed = None,
+    csv: Csv = False,
+    profile: Profile = None,
+    state: State = None,
+    json: Json = False,
+) -> None:
     """Ask the sinks of a program in SQL, each a table of its name; and while it runs its live tables, as unit.name.
 
     DuckDB answers, in memory. It is not installed by default: pip install "ghcm[sql]".
@@ -207,7 +215,7 @@ def sql(query: Query, program: MaybeNamed = None, csv: Csv = False, state: State
     from ghcm.cli.live_tables import copies, tables_of
     from ghcm.runtime.sinks.sink import is_readable
 
-    found, connections, run = known(program, state)
+    found, connections, run = known(program, state, profile)
     there, live = {sink.name.lower(): sink for sink in found.sinks if is_readable(sink)}, tables_of(found)
     try:
         with duckdb.connect(":memory:") as database:
@@ -259,6 +267,7 @@ def dead(  # noqa: PLR0913, PLR0917 - the options of a look, by name
     clear: Clear = False,
     replay: Replay = False,
     csv: Csv = False,
+    profile: Profile = None,
     state: State = None,
     json: Json = False,
 ) -> None:
@@ -270,7 +279,7 @@ def dead(  # noqa: PLR0913, PLR0917 - the options of a look, by name
     from ghcm.functions import Failure
     from ghcm.runtime.sinks import kept_letters
 
-    found, connections, run = known(program, state)
+    found, connections, run = known(program, state, profile)
     _check("unit", unit, [each.name for each in found.units])
     _check("reason", reason, [each.value for each in Failure])
     tables = dead_letters(found, state, unit)

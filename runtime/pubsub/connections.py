@@ -173,7 +173,7 @@ class Connections:
 
     def _needed_url(self) -> str:
         if self.url is None:
-            hint = "set GHCM_REDIS to a URL; the private Redis of a daemon is there while that runs"
+            hint = "set GHCM_REDIS, or say --profile services; the private Redis of a daemon is there while that runs"
             raise GhcmError("there is no Redis", code="GHCM-720", hint=hint)
         return self.url
 

@@ -217,8 +217,12 @@ def test_what_ran_on_the_services_is_looked_at_with_them(place: Path, monkeypatc
     (place / ".ghcm" / "services").mkdir()
     noted = json.dumps({"kafka": {**running, "port": 1}, "redis": {**running, "port": 2}})
     (place / ".ghcm" / "services" / "services.json").write_text(noted)
+    served = ("127.0.0.1:1", "redis://:secret@127.0.0.1:2/0")
     connections = known("v", None)[1]
-    assert (connections.kafka.bootstrap, connections.url) == ("127.0.0.1:1", "redis://:secret@127.0.0.1:2/0")
+    assert (connections.kafka.bootstrap, connections.url) == served
+    monkeypatch.setattr(os, "environ", others)  # as an option says it
+    connections = known("v", None, "services")[1]
+    assert (connections.kafka.bootstrap, connections.url) == served
 
 
 def test_what_comes_is_followed(
