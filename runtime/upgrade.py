@@ -17,10 +17,10 @@ from ghcm.expr import Expr, Lambda, numbered, numbered_function
 from ghcm.runtime.bundle import Bundle
 from ghcm.runtime.pubsub.connections import topic_of
 from ghcm.source import Origin
-from ghcm.spg.connectors import Mode
+from ghcm.spg.connectors import Kafka, Mode, Table
 from ghcm.spg.graph import Program, Sink, Task, Unit
 from ghcm.spg.labels import summary
-from ghcm.spg.ops import Publish, PythonOp, ReadSink, To
+from ghcm.spg.ops import Publish, PythonOp, ReadSink, Source, To
 
 Since = Mapping[str, Mapping[str, int]]
 """By unit and policy the version of the program in which the policy began; what is not named began with the first."""
@@ -246,13 +246,27 @@ def _tasks(old: Unit, new: Unit) -> Iterator[Obstacle]:
     for id, task in after.items():
         if id not in before:
             yield Obstacle(f'task "{id}" of unit "{new.name}" is new: {summary(task.op)}', task.origin)
-        elif not alike(before[id], task):
+        elif not alike(_unforgiving(before[id]), _unforgiving(task)):
             yield Obstacle(
                 f'task "{id}" of unit "{new.name}" has changed: {_difference(before[id], task)}', task.origin
             )
+        elif not alike(before[id], task):
+            message = f'task "{id}" of unit "{new.name}" does something else about what its source no longer has'
+            yield Obstacle(message, task.origin, resumable=True)
     for id, task in before.items():
         if id not in after:
             yield Obstacle(f'task "{id}" of unit "{old.name}" is gone: {summary(task.op)}', task.origin)
+
+
+def _unforgiving(task: Task) -> Task:
+    """The task with a source that fails where rows are gone or were taken back: no position depends on what it does."""
+    match task.op:
+        case Source(connector=Kafka() as topic):
+            return replace(task, op=replace(task.op, connector=replace(topic, lost="fail")))
+        case Source(connector=Table() as table):
+            return replace(task, op=replace(task.op, connector=replace(table, rewrites="fail")))
+        case _:  # the others know nothing of that
+            return task
 
 
 def _difference(old: Task, new: Task) -> str:

@@ -165,6 +165,15 @@ def test_what_the_optimiser_has_made_one_task_of_can_be_taken_after_a_stop() -> 
     assert "--resume" in found.refusal("shop", "shop-1").hint
 
 
+@pytest.mark.parametrize(
+    ("source", "more"), [('kafka("sales"', "lost = earliest"), ('table("t", follow = true', "rewrites = ignore")]
+)
+def test_what_a_source_does_about_rows_that_are_gone_can_be_said_after_a_stop(source: str, more: str) -> None:
+    failing = PROGRAM.replace('files("sales.jsonl", format = json', source)
+    [found] = growth(failing.replace(source, f"{source}, {more}"), before=failing).obstacles
+    assert found.resumable and "what its source no longer has" in found.message
+
+
 def test_the_traffic_monitor_grows_by_a_unit_that_one_policy_calls() -> None:
     folder = Path(__file__).parents[3] / "examples" / "traffic"
     text = (folder / "traffic.istream").read_text()
