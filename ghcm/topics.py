@@ -52,6 +52,12 @@ def gone(message: str, detail: str) -> GhcmError:
     return GhcmError(message, code="GHCM-742", detail=detail, hint=hint)
 
 
+def _not_there(message: str, detail: str) -> GhcmError:
+    """A topic has never held what reading is to begin with."""
+    hint = "correct start; with lost = earliest the oldest messages that are there are the first."
+    return GhcmError(message, code="GHCM-742", detail=detail, hint=hint)
+
+
 def gone_from(topic: str, partition: int, offset: int, detail: str) -> GhcmError:
     """A topic no longer holds the messages of a partition that begin with an offset."""
     return gone(f'the messages of topic "{topic}", partition {partition}, from offset {offset} on are gone', detail)
@@ -81,12 +87,16 @@ def started(
     for partition, offset in offsets.items():
         if partition not in limits:
             message = f'topic "{topic}" has no partition {partition}, where reading is to begin'
-            errors.append(gone(message, ""))
+            errors.append(_not_there(message, ""))
             continue
         low, high = limits[partition]
         if low <= offset <= high:
             found[partition] = offset
+        elif offset < low:
+            errors.append(gone_from(topic, partition, offset, f"It holds offsets {low} to {high}. {OLD}"))
         else:
-            why = OLD if offset < low else "None came so far."
-            errors.append(gone_from(topic, partition, offset, f"It holds offsets {low} to {high}. {why}"))
+            message = (
+                f'topic "{topic}", partition {partition}, has not come to offset {offset}, where reading is to begin'
+            )
+            errors.append(_not_there(message, f"The next message there will have offset {high}."))
     return found, errors

@@ -111,7 +111,7 @@ def test_reading_begins_at_offsets() -> None:
     topic = new_topic(lines(0, 1, 2), lines(3, 4), lines(5))
     assert drained(topic, offsets=((0, 2), (1, 2))) == [2, 5]
     for offsets, said in [
-        (((0, 4),), f'the messages of topic "{topic}", partition 0, from offset 4 on are gone'),
+        (((0, 4),), f'topic "{topic}", partition 0, has not come to offset 4, where reading is to begin'),
         (((3, 0),), f'topic "{topic}" has no partition 3, where reading is to begin'),
     ]:
         with pytest.raises(GhcmError) as told:
