@@ -169,7 +169,7 @@ class Report:
         totals = self._totals()
         rows = [(sink.name, where(sink), _shown(sink, totals.get(sink.name))) for sink in self.program.sinks]
         terminal.table(("sink", "where", "rows"), rows, "no sinks")
-        if dead and self.program.sinks and not any(totals.values()):
+        if dead and self.program.sinks and self._sinks is not None and self._sinks.untouched():
             terminal.warn("warning: records have failed, and nothing was written to any sink (--strict: end with 1)")
         for unit, count in dead.items():
             folder = self._state.dead / self.program.name / unit
@@ -252,6 +252,13 @@ class Sinks:
             if known := [rows for rows in versions.values() if rows is not None]:
                 totals[name] = sum(known) if self.program.sink(name).mode is Mode.APPEND else known[-1]
         return totals
+
+    def untouched(self) -> bool:
+        """Whether no sink has got a row; what a topic has got is not known."""
+        from ghcm.runtime.sinks.sink import is_kept
+
+        versions = [rows for each in self._rows.values() for rows in each.values()]
+        return all(map(is_kept, self.program.sinks)) and all(rows == 0 for rows in versions)
 
     def prepare(self) -> None:
         """Load what reading rows takes, while there are none to be read."""
