@@ -27,7 +27,7 @@ from ghcm.runtime.formats.json_shape import Cells
 from ghcm.runtime.formats.json_suspects import Marks
 from ghcm.runtime.formats.tables import lacks
 from ghcm.schemas.arrow import arrow_type
-from ghcm.types import Struct, Type, is_nullable, strip
+from ghcm.types import Field, Struct, Type, is_nullable, strip
 from ghcm.values import Json
 
 _ROW = re.compile(r" in row (\d+)$")
@@ -74,8 +74,8 @@ class JsonColumns:
         )
 
     def read(self, data: memoryview, rows: int, sample: dict[str, Json]) -> pl.DataFrame:
-        """The records and, as `UNSURE`, which of them have to be read again, alone. `sample`: one of the objects, which
-        says where fields stand and how times are written. Raises `Unfit`.
+        """The records and, as `UNSURE`, which of them have to be read again, alone; without that column where none has.
+        `sample`: one of the objects, which says where fields stand and how times are written. Raises `Unfit`.
         """
         flat = [not place.dotted or place.path in sample for place in self._places]
         asked = [
@@ -133,6 +133,8 @@ class JsonColumns:
     def _frame(self, columns: list[pl.Series], found: list[Typed]) -> pl.DataFrame:
         """The values, and where one of them is unsure."""
         schema = self._schema
+        if not (schema.cases or schema.needs) and all(map(_is_typed, schema.fields, columns, found)):
+            return pl.DataFrame(columns)
         typed = dict(zip(schema.names, found, strict=True))
         tag = found[0].value
         for name, tags in schema.cases:  # a union has the fields of the record that its tag names
@@ -148,7 +150,10 @@ class JsonColumns:
             frame = frame.with_columns(made)
         doubt = pl.any_horizontal(doubts) if doubts else pl.lit(False)
         values = [each.value.alias(name) for name, each in typed.items()]
-        return frame.select(*values, doubt.alias(UNSURE))
+        frame = frame.select(*values, doubt.alias(UNSURE))
+        if not frame.get_column(UNSURE).any():
+            frame.drop_in_place(UNSURE)
+        return frame
 
 
 def _cells(cells: Cells, key: str, type_: Type, number: pl.Series | None, odd: Marks) -> pl.Series | None:
@@ -173,6 +178,11 @@ def _cells(cells: Cells, key: str, type_: Type, number: pl.Series | None, odd: M
             return number.cast(pl.Float64)
         case _:  # a number is nothing else
             return None
+
+
+def _is_typed(field: Field, column: pl.Series, found: Typed) -> bool:
+    """Whether a column is of the type of its field as it is."""
+    return found.unsure is None and found.made is None and column.dtype == dtype(field.type)
 
 
 def _either(one: pl.Expr | None, other: pl.Expr) -> pl.Expr:

@@ -93,7 +93,7 @@ class JsonLines:
         `decode` tells it.
         """
         found = self._alike(_pieces_of(lines)) if self._columns.able else None
-        if found is None or not found[UNSURE].any():
+        if found is None or UNSURE not in found.columns:
             return None if found is None else Batch.from_frame(self._schema, found, partition=partition)
         chunk = Chunk(lines.content(), "", 1, partition, last=True)
         return self._whole(Lines.of(chunk.data), *_sure(found, 0), chunk, letters)
@@ -122,7 +122,7 @@ class JsonLines:
         data = chunk.data
         alike = self._alike(_pieces(memoryview(data if data.endswith(b"\n") else data + b"\n")))
         if alike is not None:
-            if not alike[UNSURE].any():
+            if UNSURE not in alike.columns:
                 return Batch.from_frame(self._schema, alike, partition=chunk.partition)
             return self._whole(Lines.of(chunk.data), *_sure(alike, 0), chunk, letters)
         lines = Lines.of(chunk.data)
@@ -232,7 +232,7 @@ def _end_of_lines(data: memoryview, start: int) -> int:
 def _sure(frame: pl.DataFrame, first: int) -> tuple[pl.DataFrame, list[int]]:
     """The records of which one can be sure, with their lines (from `first`), and the lines of the others."""
     placed = frame.with_columns(pl.int_range(first, first + frame.height, dtype=pl.Int64).alias(LINE))
+    if UNSURE not in frame.columns:
+        return placed, []
     unsure: Any = frame[UNSURE]
-    if not unsure.any():
-        return placed.drop(UNSURE), []
     return placed.filter(~unsure).drop(UNSURE), placed.filter(unsure)[LINE].to_list()
