@@ -48,6 +48,8 @@ class Outcome:
 class CallRun:
     """A running call. `watermark_of` gives the watermark of a table that is read; `done` is called once."""
 
+    keeps_state = False
+
     def __init__(
         self,
         instruction: Instruction,

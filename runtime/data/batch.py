@@ -120,11 +120,13 @@ class Batch:
 
     @staticmethod
     def concat(batches: Sequence[Batch]) -> Batch:
-        """One batch of several of the same schema, in order; its partition is that of the first."""
+        """One batch of several of the same schema, in order, in the form of most records; its partition is that of the
+        first.
+        """
         first = batches[0]
         if len(batches) == 1:
             return first
-        if all(batch.columnar for batch in batches):
+        if 2 * sum(len(batch) for batch in batches if batch.columnar) >= sum(map(len, batches)):
             return first.with_frame(first.schema, pl.concat([batch.frame() for batch in batches]))
         return first.with_rows(first.schema, [row for batch in batches for row in batch.rows()])
 

@@ -49,9 +49,12 @@ class TaskState:
 
 
 class Host(Protocol):
-    """What a tasklet is part of: a running unit, or a call. `name` is that of an instance, `task` the id of a task."""
+    """What a tasklet is part of: a running unit, or a call. `name` is that of an instance, `task` the id of a task.
+    `keeps_state`: what operators save is kept by somebody.
+    """
 
     scheduler: Scheduler
+    keeps_state: bool
 
     def acknowledge(self, name: str, snapshot: int, saved: Saved) -> None:
         """The tasklet has passed this snapshot's barrier."""

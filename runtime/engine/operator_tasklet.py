@@ -352,7 +352,8 @@ class OperatorTasklet(UnitTasklet):
             self._done = True
             self.watermark = INFINITY
             self.outbox.send(End())
-            self._host.finished(self.name, self.outbox.saved(self.operator.save(), finished=True))
+            state = self.operator.save() if self._host.keeps_state else dict[int, bytes]()
+            self._host.finished(self.name, self.outbox.saved(state, finished=True))
             return True
 
         if not self._done_before:

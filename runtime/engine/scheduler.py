@@ -24,8 +24,10 @@ T = TypeVar("T")
 _URGENT_STEPS = 64
 _COLLECT_S = 5.0
 """After how long an idle loop looks for garbage."""
-_MANY_OBJECTS = 10_000
-"""New objects among which any loop looks for garbage, which takes as long as a short step."""
+_MANY_OBJECTS, _MOST_OBJECTS = 10_000, 1_000_000
+"""New objects among which any loop looks for garbage, which takes as long as a short step; and where nobody waits for
+a step: most of what a batch makes is gone by itself until then.
+"""
 _FULL_IDLE_S, _FULL_BUSY_S = 500.0, 6000.0
 """After how long it looks among all objects, which takes as long as there are many."""
 _SHORT_STEP_S, _LONG_STEP_S = 0.003, 0.06
@@ -82,10 +84,11 @@ class Timer:
 class Scheduler:
     """Runs tasklets, posted calls and timers until it is stopped. Only `post`, `call` and `stop` may be called from
     other threads. `busy_s` and `turns` tell how much it has worked, `held` how long each step, call, timer and
-    collection of garbage took (seconds), `waiting` whether nothing is to be done.
+    collection of garbage took (seconds), `waiting` whether nothing is to be done. `calm`: steps are short, as somebody
+    may wait for them.
     """
 
-    def __init__(self, *, tame_collector: bool = False) -> None:
+    def __init__(self, *, tame_collector: bool = False, calm: bool = True) -> None:
         self._ready: deque[Tasklet] = deque()
         self._urgent: deque[Tasklet] = deque()
         self._queued: set[int] = set()
@@ -101,6 +104,7 @@ class Scheduler:
         self._asking = Lock()
         self._thread: int | None = None
         self._tame = tame_collector
+        self._many_objects = _MANY_OBJECTS if calm else _MOST_OBJECTS
         self._collected = self._collected_all = time.monotonic()
         self.held = Histogram()
         self.turns = 0
@@ -227,7 +231,7 @@ class Scheduler:
             self._turn(self._urgent.popleft())
         if self._ready:
             self._turn(self._ready.popleft())
-        if self._tame and gc.get_count()[0] > _MANY_OBJECTS:
+        if self._tame and gc.get_count()[0] > self._many_objects:
             self._timed(partial(self._collect, _FULL_BUSY_S))
         return True
 

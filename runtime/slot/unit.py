@@ -61,6 +61,8 @@ class UnitRun:
     and each commit.
     """
 
+    keeps_state = True
+
     def __init__(self, unit: Unit, services: Services, changed: Callable[[UnitRun], None]) -> None:
         self.unit = unit
         self.state = State.STARTING

@@ -128,3 +128,14 @@ def test_slices_and_joins_of_batches() -> None:
         parts = [batch.slice(0, 3), batch.slice(3, 3), batch.slice(3, 10)]
         assert [len(part) for part in parts] == [3, 0, 7]
         assert list(Batch.concat(parts).rows()) == rows
+
+
+def test_batches_are_joined_in_the_form_of_most_records() -> None:
+    schema = _struct([Int()])
+    rows = [(n,) for n in range(10)]
+    frame = Batch.from_rows(schema, rows).frame()
+    for many, few in ((10, 9), (9, 10)):
+        parts = [Batch.from_rows(schema, rows[:few]), Batch.from_frame(schema, frame.head(many))]
+        whole = Batch.concat(parts)
+        assert whole.columnar == (many > few)
+        assert list(whole.rows()) == [*rows[:few], *rows[:many]]

@@ -30,8 +30,16 @@ class Thrice(Operator):
         return [batch] * 3
 
 
+class Thrifty(Thrice):
+    """What nobody asks to save anything."""
+
+    def save(self) -> dict[int, bytes]:
+        raise AssertionError("nobody keeps it")
+
+
 class Host:
-    def __init__(self) -> None:
+    def __init__(self, *, keeps_state: bool = True) -> None:
+        self.keeps_state = keeps_state
         self.scheduler = Scheduler()
         self.ended: list[str] = []
 
@@ -78,3 +86,12 @@ def test_a_step_that_is_refused_for_want_of_room_waits_to_be_woken(monkeypatch: 
     assert tasklet.step() is Progress.WAITING
     assert given(gave) == [1]
     assert tasklet.step() is Progress.WORKED
+
+
+def test_what_ends_saves_nothing_where_nobody_keeps_it() -> None:
+    taken, host = Edge(), Host(keeps_state=False)
+    tasklet = OperatorTasklet(Instance("thrifty"), Thrifty(), Ends([taken], [0], [Direct(Edge())]), host)
+    taken.offer(End())
+    while not tasklet.ended:
+        tasklet.step()
+    assert host.ended == ["thrifty"]

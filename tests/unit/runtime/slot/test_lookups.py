@@ -150,6 +150,7 @@ stream u {
 class Unit:
     """The host of a tasklet, which keeps what it is told."""
 
+    keeps_state = True
     scheduler: Scheduler = field(default_factory=Scheduler)
     saved: list[tuple[int, Saved]] = field(default_factory=list[tuple[int, Saved]])
 
