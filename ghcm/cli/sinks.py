@@ -73,17 +73,14 @@ def sinks(program: Named, profile: Profile = None, state: State = None, json: Js
 
 def _described(sink: Sink, connections: Connections) -> dict[str, object]:
     from ghcm.cli.run_report import where
-    from ghcm.runtime.sinks.sink import is_kept, is_readable, read, view
-    from ghcm.spg.connectors import Mode
+    from ghcm.runtime.sinks.sink import count, is_kept, is_readable, view
     from ghcm.values.timestamps import timestamp_text
 
     said: dict[str, object] = {"sink": sink.name, "where": where(sink), "mode": sink.mode.value}
     if is_kept(sink):
         latest = view(sink, connections).latest()
         if is_readable(sink):
-            # A commit of rows that are kept by key tells how many it wrote, not how many there are.
-            whole = None if sink.mode is Mode.UPSERT else latest
-            said["rows"] = whole.rows if whole else sum(1 for _ in read(sink, connections))
+            said["rows"] = count(sink, connections)
         said |= {"version": latest and latest.version, "committed": latest and timestamp_text(latest.time)}
     return said
 
@@ -189,7 +186,12 @@ def _followed(sink: Sink, connections: Connections) -> Iterator[Iterable[Row]]:
             yield read(sink, connections, version=new[-1])
         else:
             for each in new:
-                yield rows_of_call(sink, connections, call=each, version=each, limit=sys.maxsize).rows
+                page = rows_of_call(sink, connections, call=each, version=each, limit=sys.maxsize)
+                yield page.rows
+                if missing := page.total - len(page.rows):
+                    terminal.note(
+                        f"{missing:,} rows came too fast to be told from others; without --follow all are read"
+                    )
         seen.update(new)
         time.sleep(_LOOK_SECONDS)
 

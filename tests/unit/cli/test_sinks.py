@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,6 +27,7 @@ from ghcm.runtime.sinks.sink import open_writer, view
 from ghcm.spg.graph import Program, Sink
 from ghcm.values.timestamps import timestamp_text
 from tests.redis_server import connected
+from tests.tables import versions
 
 TEXT = """\
 program v
@@ -242,6 +244,38 @@ def test_what_comes_is_followed(
     read("v", "latest", follow=True, limit=4, csv=True)
     shown = [line.split(",")[2] for line in capsys.readouterr().out.splitlines()]
     assert (shown[0], sorted(shown[1:3]), sorted(shown[3:])) == ("n", ["1", "2"], ["22", "3"])
+
+
+def test_a_table_of_a_database_is_counted_and_followed(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "ghcm.toml").write_text('[sql]\nlocal = "sqlite:///v.db"\n')
+    (place / "d.istream").write_text(
+        'program d\nrecord N { n: int }\nsink rows = sql("local", "rows", mode = append)\n'
+        'stream watch { files("n.jsonl", format = json).as(N).to(rows) }\n'
+    )
+    made, connections, _ = known("d.istream", None)
+    with closing(connections), closing(open_writer(made.sink("rows"), connections, writer="w")) as writer:
+
+        def commit(*numbers: int) -> None:
+            for number in numbers:
+                writer.write([(number,)])
+                writer.prepare(versions(5)[number])
+                writer.commit(versions(5)[number])
+
+        commit(0, 1)
+        sinks("d.istream", json=True)
+        assert printed(capsys)[0]["sinks"][0]["rows"] == 2
+        pauses = iter([partial(commit, 2), partial(commit, 3, 4)])
+
+        def pause(_: float) -> None:
+            next(pauses)()
+
+        monkeypatch.setattr("ghcm.cli.sinks.time", SimpleNamespace(sleep=pause))
+        read("d.istream", "rows", follow=True, limit=4)
+    said = capsys.readouterr()  # rows of a stream can be told apart until its next commit
+    assert [json.loads(line)["n"] for line in said.out.splitlines()] == [0, 1, 2, 4]
+    assert said.err == "1 rows came too fast to be told from others; without --follow all are read\n"
 
 
 def test_a_question_in_sql_is_answered(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
