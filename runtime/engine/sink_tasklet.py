@@ -7,8 +7,11 @@ waits on the edges.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import polars as pl
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.data.batch import Batch
@@ -24,12 +27,23 @@ from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Task
 from ghcm.spg.ops import To
 
-if TYPE_CHECKING:
-    import polars as pl
-
-
 _ROWS_IN_FLIGHT, _BYTES_IN_FLIGHT = 131_072, 32 << 20
-_ROWS_AT_ONCE = 65_536
+_ROWS_AT_ONCE, _FEW = 65_536, 4096
+"""Rows of a batch at most, and of batches that are written as one where they wait for the writer."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A batch that the writer has not taken yet."""
+
+    content: pl.DataFrame | list[Row]
+    size: int
+    arrived: float
+    taken_back: bool
+
+    def goes_with(self, other: _Waiting) -> bool:
+        """Whether both can be written as one."""
+        return (type(self.content), self.taken_back) == (type(other.content), other.taken_back)
 
 
 class SinkTasklet(UnitTasklet):
@@ -63,6 +77,8 @@ class SinkTasklet(UnitTasklet):
         self._version = version
         self._flight = self._flight_size = 0
         self._uncommitted = 0
+        self._waiting = deque[_Waiting]()
+        """What belongs to the next version."""
         self._passed = -1
         """The number of the snapshot that was prepared last."""
         self._ended = False
@@ -147,7 +163,7 @@ class SinkTasklet(UnitTasklet):
             self._host.acknowledge(self.name, snapshot, Saved(finished=self._ended))
             return
         version, ended = self._version(snapshot, self.name), self._ended
-        self._uncommitted = 0
+        self._uncommitted, self._waiting = 0, deque[_Waiting]()
 
         def prepared(rows: int) -> None:
             self._due &= not due
@@ -176,18 +192,45 @@ class SinkTasklet(UnitTasklet):
         rows = len(content)
         self._flight, self._flight_size = self._flight + rows, self._flight_size + size
         self._uncommitted += rows
+        waiting, taken = self._waiting, list[_Waiting]()
+        waiting.append(_Waiting(content, size, arrived, taken_back))
+
+        def write() -> None:
+            """Nothing, where what came before has taken this with it."""
+            if not taken:  # else it is tried again
+                taken.extend(_few(waiting))
+            if taken:
+                writer = self._opened
+                (writer.remove if taken[0].taken_back else writer.write)(_as_one([each.content for each in taken]))
 
         def written(_: None) -> None:
             full = self._is_full
-            self._flight, self._flight_size = self._flight - rows, self._flight_size - size
-            self.counters.done(arrived)
+            for each in taken:
+                self._flight, self._flight_size = self._flight - len(each.content), self._flight_size - each.size
+                self.counters.done(each.arrived)
             if full:
                 self._host.scheduler.wake(self)
 
-        def write() -> None:
-            (self._opened.remove if taken_back else self._opened.write)(content)
-
         self.worker.submit(write, written, self.fail)
+
+
+def _few(waiting: deque[_Waiting]) -> Iterator[_Waiting]:
+    """Take the first, and those behind it that go with it while they are small."""
+    rows, first = 0, waiting[0] if waiting else None
+    while first is not None and waiting and waiting[0].goes_with(first):
+        rows += len(waiting[0].content)
+        if rows > _FEW and waiting[0] is not first:
+            return
+        yield waiting.popleft()
+
+
+def _as_one(contents: list[pl.DataFrame | list[Row]]) -> pl.DataFrame | list[Row]:
+    if len(contents) == 1:
+        return contents[0]
+    frames = [each for each in contents if not isinstance(each, list)]
+    if frames:
+        return pl.concat(frames)
+    return [row for each in contents if isinstance(each, list) for row in each]
 
 
 def _bare(batch: Batch) -> list[Row]:
