@@ -132,7 +132,7 @@ class Cutter:
         `Unread`.
         """
         self._memory = memory or self._heap
-        self._room = self._memory.of(2 * MARGIN)
+        self._room = self._memory.of(_FIRST_ROOM)
         found, group = list[Columns](), list[tuple[RecordBatch, int]]()
         begin = size = MARGIN
         as_lines = self._lines

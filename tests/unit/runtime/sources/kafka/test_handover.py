@@ -74,6 +74,27 @@ def test_things_come_as_they_were_and_wait_for_room(ends: Ends) -> None:
     giving.join()
 
 
+def test_what_lies_in_a_room_stays_there_and_other_arrays_are_laid_behind_it(ends: Ends) -> None:
+    for round_ in range(ROOMS + 1):
+        room, numbers = ends.giver.room(), np.arange(round_, 3000)
+        room.of(100)[:] = 7
+        lain = room.of(5000)[20:5000]  # what was there stays where it grows
+        lain[80:] = round_
+        ends.giver.give((numbers, lain, lain[:0]), room)
+        taken = ends.taker.take(Event())
+        assert taken is not None
+        (found, octets, nothing), number = taken
+        assert (found.tolist(), len(nothing)) == (numbers.tolist(), 0)
+        assert octets.tolist() == [7] * 80 + [round_] * 4900
+        lain[0] = 8
+        assert octets[0] == 8  # it is the same memory
+        assert number is not None
+        ends.taker.free(number)
+    for _ in range(2 * ROOMS):
+        ends.giver.give("nothing for the room", ends.giver.room())  # which is free at once
+        assert ends.taker.take(Event()) == ("nothing for the room", None)
+
+
 def test_each_hears_that_the_other_is_gone(ends: Ends) -> None:
     closed = Event()
     closed.set()
