@@ -83,7 +83,7 @@ def _inputs(unit: Unit, task: Task, need: Need) -> list[Need]:
             return [read | Need(fields={"window": ALL}) if whole else _pair(read)]
         case ops.Count():
             return [_pair(NOTHING)]
-        case ops.Join() if unit.kind == "batch" and not op.by_time:
+        case ops.Join() if not op.by_time:
             return _sides(op, need)
         case _:  # the others look at whole records
             return [ALL] * len(task.inputs)

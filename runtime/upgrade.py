@@ -20,7 +20,8 @@ from ghcm.source import Origin
 from ghcm.spg.connectors import Kafka, Mode, Table
 from ghcm.spg.graph import Program, Sink, Task, Unit
 from ghcm.spg.labels import summary
-from ghcm.spg.ops import Publish, PythonOp, ReadSink, Source, To
+from ghcm.spg.ops import Join, Publish, PythonOp, ReadSink, Source, To
+from ghcm.types import Type
 
 Since = Mapping[str, Mapping[str, int]]
 """By unit and policy the version of the program in which the policy began; what is not named began with the first."""
@@ -296,12 +297,24 @@ def _code(before: Version, after: Version, name: str) -> Iterator[Obstacle]:
 
 
 def _layout(old: Unit, new: Unit) -> Iterator[Obstacle]:
-    """The optimiser may lay tasks out otherwise where a policy reads what nobody but the next task has read."""
+    """The optimiser may lay tasks out otherwise where a policy reads what nobody but the next task has read. What a
+    join has kept of its records fits no more then where it would keep other columns.
+    """
     before, after = without_policies(old), without_policies(new)
     for id, task in after.items():
-        if not alike(before.get(id), task):
-            message = f'task "{id}" of unit "{new.name}" would run in another form, since a policy reads other tasks'
-            yield Obstacle(message, task.origin, resumable=True)
+        if alike(before.get(id), task):
+            continue
+        if isinstance(task.op, Join) and id in before and _taken(old, before[id]) != _taken(new, task):
+            message = f'task "{id}" of unit "{new.name}" would keep other columns, since a policy reads others'
+            yield Obstacle(message, task.origin)
+            continue
+        message = f'task "{id}" of unit "{new.name}" would run in another form, since a policy reads other tasks'
+        yield Obstacle(message, task.origin, resumable=True)
+
+
+def _taken(unit: Unit, task: Task) -> list[Type]:
+    """The types of the records that a task takes."""
+    return [unit.task(edge.producer).collection.element for edge in task.inputs]
 
 
 def _policies(old: Unit, new: Unit) -> Found:

@@ -174,6 +174,18 @@ def test_what_a_source_does_about_rows_that_are_gone_can_be_said_after_a_stop(so
     assert found.resumable and "what its source no longer has" in found.message
 
 
+def test_what_a_join_has_kept_of_its_records_has_to_fit_still() -> None:
+    joined = """  visits = files("visits.jsonl", format = json).as(Sale)
+  met = sales.join(visits, on = (s, v) => s.shop == v.shop)
+  met.map(m => m.left).named("met_sales").to(all)
+"""
+    before = PROGRAM.replace("  large = sales", joined + "  large = sales")
+    policy = "  met.publish(audit(shop = max(right.shop)), every = 5)\n"
+    found = growth(before.replace("  large = sales", policy + "  large = sales"), before=before)
+    assert not all(each.resumable for each in found.obstacles)
+    assert 'task "met" of unit "feed" would keep other columns' in found.refusal("shop", "shop-1").detail
+
+
 def test_the_traffic_monitor_grows_by_a_unit_that_one_policy_calls() -> None:
     folder = Path(__file__).parents[3] / "examples" / "traffic"
     text = (folder / "traffic.istream").read_text()
