@@ -173,6 +173,15 @@ class Table(Protocol):
         ...
 
 
+@runtime_checkable
+class ColumnarTable(Table, Protocol):
+    """A table that may have its pairs in columns."""
+
+    def whole(self) -> Iterable[Batch] | None:
+        """All pairs of its present state in columns; None where some are rows, or their values cannot be given so."""
+        ...
+
+
 Upkeep: TypeAlias = Callable[[], Callable[[], None]]
 """Work that looks at nothing that changes, and gives what puts its result in place."""
 

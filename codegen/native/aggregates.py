@@ -262,7 +262,7 @@ def chosen(aggregate: Aggregate, names: Names, prefix: str, summary: str, value:
     type_, taken = aggregate.argument.body.type, aggregate.argument.parameters[0].type
     by_type = types.Timestamp() if aggregate.order is None else aggregate.order.body.type
     last = aggregate.function is _F.LAST
-    if aggregate.limit is not None or not (isinstance(strip(by_type), _EXACT) and _flat(taken) and _flat(type_)):
+    if aggregate.limit is not None or not all(map(_flat, (by_type, taken, type_))):
         order_of, record_of = names.new(f"{prefix}_place"), names.new(f"{prefix}_record")
         columns = (
             (order_of, gathered(by, by_type)),
@@ -271,19 +271,20 @@ def chosen(aggregate: Aggregate, names: Names, prefix: str, summary: str, value:
         )
         return Partial(columns, f"{summary}.of({order_of}, {record_of}, {prefix})")
     there = f"{value}.is_not_null()" if is_nullable(type_) else "None"
-    places = {"place": gathered(by, by_type), "record": _canonical(record, taken), "value": _canonical(value, type_)}
+    places = {"place": _canonical(by, by_type), "record": _canonical(record, taken), "value": _canonical(value, type_)}
     kept = f'pl.col("{prefix}")'
-    parts = [f'{kept}.struct.field("place")', *_fields(f'{kept}.struct.field("record")', taken)]
-    first = f"columns.chosen({_struct(places)}, [{', '.join([by, *_fields(record, taken)])}], {there}, last={last})"
+    parts = [*_fields(f'{kept}.struct.field("place")', by_type), *_fields(f'{kept}.struct.field("record")', taken)]
+    order = [*_fields(by, by_type), *_fields(record, taken)]
+    first = f"columns.chosen({_struct(places)}, [{', '.join(order)}], {there}, last={last})"
     result = f'{kept}.struct.field("value").cast({dtype_text(type_)})'
     made, state = ((prefix, first),), f"columns.canonical({prefix})"
     if not is_nullable(type_):
         of_all = f"columns.chosen({kept}, [{', '.join(parts)}], None, last={last})"
         return Partial(made, state, merged=(of_all,), result=result)
     merged = f"columns.chosen({kept}, [{', '.join(parts)}], {kept}.is_not_null(), last={last})"
-    order = (f"{kept}.is_{'not_' if last else ''}null()", *parts)
+    nulls = f"{kept}.is_{'not_' if last else ''}null()"
     in_order = (f"{kept}.{'last' if last else 'first'}()",)
-    return Partial(made, state, (), (merged,), result, order=order, in_order=in_order)
+    return Partial(made, state, (), (merged,), result, order=(nulls, *parts), in_order=in_order)
 
 
 def arrived(aggregate: Aggregate, names: Names, prefix: str, summary: str, value: str) -> Partial:

@@ -26,7 +26,7 @@ from ghcm.runtime.state.group_state import UNWINDOWED, GroupState, layout_of
 from ghcm.runtime.state.row_buffer import RowBuffer
 from ghcm.runtime.state.slices import Slices, WindowTimes
 from ghcm.spg.graph import Task, Unit
-from ghcm.spg.ops import AggregateByKey, Count, ReduceByKey
+from ghcm.spg.ops import AggregateByKey, Changes, Count, ReduceByKey
 from ghcm.types import Shape, Struct
 
 _AT_ONCE = 1024
@@ -46,7 +46,8 @@ class GroupOperator(TaskOperator):
         self._key_value = None if layout.key is None else value_of(layout.key_type)
         self._lateness = lateness_of(task, unit)
         self._table = task.collection.shape is Shape.TABLE
-        self._told = self._table and any(edge.producer == task.id for each in unit.tasks for edge in each.inputs)
+        behind = [each.op for each in unit.tasks for edge in each.inputs if edge.producer == task.id]
+        self._told = self._table and not all(isinstance(op, Changes) and op.final for op in behind)
         """Whether anybody takes the latest values; a table that is only read needs no results at commits."""
         self._state = GroupState(self._code, self._layout, context, told=self._told)
         self._frames = self._state.frames
@@ -286,8 +287,9 @@ class GroupOperator(TaskOperator):
         if self._table and self._told:
             yield from self._latest(outbox)
         elif self._table:
-            self._state.spill_all()
-            yield from self._single(self._state.of(UNWINDOWED), None, outbox)
+            if self.whole() is None:  # those whose values cannot be given are dead
+                self._state.spill_all()
+                yield from self._single(self._state.of(UNWINDOWED), None, outbox)
         elif self._layout.window is None:
             taken = self._frames.take(INFINITY) if self._frames is not None else []
             if len(taken) == 1 and not self._windows:
@@ -298,6 +300,14 @@ class GroupOperator(TaskOperator):
             if not groups and self._layout.key is None and self._takes.bounded:  # something is known of nothing, too
                 groups = {(): 0 if isinstance(self._task.op, Count) else self._code.nothing}
             yield from self._single(groups, None, outbox)
+
+    def whole(self) -> Iterator[Batch] | None:
+        """As `ColumnarTable.whole`."""
+        self._settle()
+        if self._frames is None or self._state.unwindowed():
+            return None
+        merged = self._frames.whole()
+        return self._results_of(merged[0]) if len(merged) == 1 else None
 
     def _results_of(self, frame: pl.DataFrame) -> Iterator[Batch] | None:
         """The results of merged groups, of any windows; None where single states must do it."""

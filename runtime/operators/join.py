@@ -53,7 +53,7 @@ class JoinOperator(JoiningOperator):
         self._kept_rows: list[dict[tuple[object, ...], list[Held]]] = [{}, {}]
         edges = zip(task.inputs, self._sides, strict=True)
         self._whole = [
-            WholeSide(ordinal, side, _groups_by(edge.exchange, side)) for ordinal, (edge, side) in enumerate(edges)
+            WholeSide(ordinal, side, groups_by(edge.exchange, side)) for ordinal, (edge, side) in enumerate(edges)
         ]
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterable[Batch]:
@@ -174,7 +174,7 @@ def group_of(exchange: Exchange, side: Collection) -> Callable[[Row], int]:
     return lambda row: group(row[places[0]] if len(places) == 1 else tuple([row[place] for place in places]))
 
 
-def _groups_by(exchange: Exchange, side: Collection) -> GroupsOf:
+def groups_by(exchange: Exchange, side: Collection) -> GroupsOf:
     """As `group_of`, of a frame."""
     if not isinstance(exchange, Hash):
         return one_group

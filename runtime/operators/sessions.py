@@ -13,12 +13,12 @@ from ghcm import types
 from ghcm.functions import Failure
 from ghcm.runtime.contract import Context, Outbox
 from ghcm.runtime.data.batch import TIME, Batch
-from ghcm.runtime.data.columns import Row, dtype
+from ghcm.runtime.data.columns import Row, dtype, values
 from ghcm.runtime.data.keys import identity_of
 from ghcm.runtime.operators.task_operator import TaskOperator, batch_of
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Sessions
-from ghcm.types import INT_MAX, Shape
+from ghcm.types import INT_MAX, Field, Shape
 
 
 class SessionsOperator(TaskOperator):
@@ -28,7 +28,7 @@ class SessionsOperator(TaskOperator):
         super().__init__(task, unit, context)
         self._gap = op.gap_us
         keyed = self._takes.shape is Shape.PAIRS
-        self._key = self._takes.columns.field_of("key").type if keyed else None
+        self._key = self._takes.columns.field_of("key") if keyed else None
         self._window = task.schema.index("window")
         self._taken: list[Batch] = []
 
@@ -103,47 +103,55 @@ class SessionsOperator(TaskOperator):
     def _identity(self) -> Callable[[Row], object]:
         if self._key is None:
             return lambda row: None
-        at, change = self._takes.columns.index("key"), identity_of(self._key)
+        at, change = self._takes.columns.index("key"), identity_of(self._key.type)
         return (lambda row: row[at]) if change is None else lambda row: change(row[at])
 
     # --- columns -----------------------------------------------------------------------------------------------------
 
     def _in_columns(self, frame: pl.DataFrame) -> pl.Series:
         """The windows of the records, in their order."""
-        keys = self._keys(frame)
-        time, names = pl.col(TIME), keys.columns[:-1]
-        order = keys.with_row_index("@at").sort(*names, TIME, "@at")
-        others = [pl.col(name).ne_missing(pl.col(name).shift(1)) for name in names]
-        begins = pl.any_horizontal(time - time.shift(1) >= self._gap, *others).fill_null(value=True)
+        time = pl.col(TIME)
         ends = pl.col("@begins").shift(-1, fill_value=True)
-        times = self._schema.field_of("window").type
         window = pl.struct(
             pl.when("@begins").then(time).forward_fill().alias("start"),
             pl.when(ends).then(time + self._gap).backward_fill().alias("end"),
         )
-        found = order.with_columns(begins.alias("@begins")).select("@at", window.alias("window"))
-        return found.sort("@at")["window"].cast(dtype(times))
-
-    def _keys(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Columns that are equal where keys are, and the time behind them; a number for each key where Polars does not
-        compare as the language does.
-        """
-        if self._key is None:
-            return frame.select(TIME)
-        leaves = _leaves(pl.col("key"), self._key)
-        if leaves is not None:
-            return frame.select(*(leaf.alias(f"@{number}") for number, leaf in enumerate(leaves)), TIME)
-        numbers: dict[object, int] = {}
-        identity = identity_of(self._key)
-        keys = Batch.from_frame(types.Struct((self._takes.columns.field_of("key"),)), frame.select("key")).rows()
-        same = [key if identity is None else identity(key) for (key,) in keys]
-        return pl.DataFrame({"@0": [numbers.setdefault(each, len(numbers)) for each in same], TIME: frame[TIME]})
+        found = in_order(frame, self._key, self._gap).select("@at", window.alias("window"))
+        return found.sort("@at")["window"].cast(dtype(self._schema.field_of("window").type))
 
     def _kept(self) -> object:
         return [(batch.partition, list(batch.rows())) for batch in self._taken] or None
 
     def _put_back(self, kept: Any) -> None:
         self._taken += [batch_of(self._takes, rows, partition) for partition, rows in kept]
+
+
+def in_order(frame: pl.DataFrame, key: Field | None, gap_us: int) -> pl.DataFrame:
+    """The records by key (None: all have one) and time, of equal times as they came: `@at`, where each stands in the
+    frame, `@time`, and `@begins`, whether a session begins with it.
+    """
+    keys = _keys(frame, key)
+    time, names = pl.col(TIME), keys.columns[:-1]
+    others = [pl.col(name).ne_missing(pl.col(name).shift(1)) for name in names]
+    begins = pl.any_horizontal(time - time.shift(1) >= gap_us, *others).fill_null(value=True)
+    order = keys.with_row_index("@at").sort(*names, TIME, "@at")
+    return order.select("@at", TIME, begins.alias("@begins"))
+
+
+def _keys(frame: pl.DataFrame, key: Field | None) -> pl.DataFrame:
+    """Columns that are equal where keys are, and the time behind them; a number for each key where Polars does not
+    compare as the language does.
+    """
+    if key is None:
+        return frame.select(TIME)
+    leaves = _leaves(pl.col("key"), key.type)
+    if leaves is not None:
+        return frame.select(*(leaf.alias(f"@{number}") for number, leaf in enumerate(leaves)), TIME)
+    numbers: dict[object, int] = {}
+    identity = identity_of(key.type)
+    keys = values(frame["key"], key.type)
+    same = keys if identity is None else map(identity, keys)
+    return pl.DataFrame({"@0": [numbers.setdefault(each, len(numbers)) for each in same], TIME: frame[TIME]})
 
 
 def _leaves(column: pl.Expr, type_: types.Type) -> list[pl.Expr] | None:

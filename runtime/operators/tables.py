@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, cast
 
-from ghcm.runtime.contract import NEVER, Context, Outbox, Table
+from ghcm.runtime.contract import NEVER, ColumnarTable, Context, Outbox, Table
 from ghcm.runtime.data.batch import TAKEN_BACK, Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.key_groups import grouping
@@ -340,4 +340,9 @@ class FinalOperator(TaskOperator):
     def finish(self, outbox: Outbox) -> Iterator[Batch]:
         """As `Operator.finish`: all pairs of the table."""
         assert self._table is not None, "wired to its table"
-        yield from self._cut(self._batch(self._table.copy()))
+        whole = self._table.whole() if isinstance(self._table, ColumnarTable) else None
+        if whole is None:
+            yield from self._cut(self._batch(self._table.copy()))
+            return
+        for batch in whole:
+            yield self._fitting(batch, "")
