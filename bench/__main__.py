@@ -19,11 +19,13 @@ from bench import (
     editing,
     endurance,
     expansion,
+    flat_state,
     latency,
     live,
     live_calls,
     lookups,
     nexmark,
+    nexmark_joins,
     scenarios,
     sistream1,
     startup,
@@ -59,7 +61,7 @@ def main() -> None:
         "doors",
         "lookups",
     ]
-    by_name_alone = ["nexmark", "endurance", "sistream1", "eager", "commits"]
+    by_name_alone = ["nexmark", "nexmark_joins", "flat_state", "endurance", "sistream1", "eager", "commits"]
     arguments.add_argument(
         "only",
         nargs="*",
@@ -73,7 +75,10 @@ def main() -> None:
     arguments.add_argument("--copies", type=int, default=40, help="how often the logs are repeated, over other hosts")
     arguments.add_argument("--alerts", type=Path, default=ALERTS, help="the folder of alerts_compact.csv.gz")
     arguments.add_argument("--runs", type=int, default=3)
-    arguments.add_argument("--events", type=int, default=10_000_000, help="of NEXMark; 46 of 50 are bids")
+    arguments.add_argument(
+        "--events", type=int, default=10_000_000, help="of NEXMark, 46 of 50 are bids; of flat_state"
+    )
+    arguments.add_argument("--flink", type=Path, help="where apache-flink-libraries is, for nexmark_joins")
     arguments.add_argument("--seconds", type=float, default=20, help="of load at each rate of calls")
     arguments.add_argument(
         "--rows",
@@ -112,6 +117,8 @@ def main() -> None:
         "nexmark": lambda: nexmark.measure(options.events, options.runs),
         "sistream1": lambda: sistream1.measure(options.rows or 48_000_000, options.runs, options.of or sistream1.NAMES),
         "commits": lambda: commits.measure(options.commits),
+        "nexmark_joins": lambda: nexmark_joins.measure(options.events, options.runs, options.flink),
+        "flat_state": lambda: flat_state.measure(options.events),
         "endurance": lambda: endurance.measure(options.calls),
     }
     show(row for name in options.only or names for row in benchmarks[name]())

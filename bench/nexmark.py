@@ -23,7 +23,7 @@ from bench.nexmark_bids import write
 from bench.nexmark_peers import READ, by_duckdb, by_polars
 from bench.table import Row
 
-__all__ = ["QUERIES", "measure"]
+__all__ = ["QUERIES", "cpu_s", "measure", "run_own"]
 
 PROGRAMS = Path(__file__).parent / "programs" / "nexmark"
 QUERIES = tuple(READ)
@@ -114,34 +114,40 @@ def _compare(query: str, kind: str, folder: Path) -> None:
 
 
 def _own(query: str, kind: str, folder: Path) -> dict[str, float]:
+    home = folder / kind
+    source = home / f"{query}.istream"
+    source.write_text((PROGRAMS / source.name).read_text().replace("format = json", f"format = {kind}"))
+    return run_own(source, home)
+
+
+def run_own(source: Path, home: Path) -> dict[str, float]:
+    """Run a program in a folder that has its files: seconds, also of the processor, and between two snapshots."""
     from ghcm.driver import build
     from ghcm.runtime.bundle import Bundle
     from ghcm.runtime.pubsub.connections import Connections
     from ghcm.runtime.slot.engine import Engine
 
-    home = folder / kind
     shutil.rmtree(home / "out", ignore_errors=True)
-    source = home / f"{query}.istream"
-    source.write_text((PROGRAMS / source.name).read_text().replace("format = json", f"format = {kind}"))
-    bundle = Bundle.open(build(source, home / f"{query}.ghcm"))
+    bundle = Bundle.open(build(source, source.with_suffix(".ghcm")))
     with tempfile.TemporaryDirectory() as state:
         engine = Engine(bundle, connections=Connections(home), state=Path(state), tame_collector=True)
         gc.collect()
         gc.freeze()  # as the process does that waits for an engine to start
-        start, cpu = time.perf_counter(), _cpu()
+        start, cpu = time.perf_counter(), cpu_s()
         engine.run()
-        seconds, spent = time.perf_counter() - start, _cpu() - cpu
+        seconds, spent = time.perf_counter() - start, cpu_s() - cpu
     versions = len(list((home / "out" / "_delta_log").glob("*.json")))
     return {"seconds": seconds, "cpu": spent, "interval": seconds / max(1, versions - 1)}
 
 
 def _peer(contestant: str, query: str, kind: str, folder: Path) -> dict[str, float]:
-    cpu = _cpu()
+    cpu = cpu_s()
     seconds = (by_duckdb if contestant == "duckdb" else by_polars)(query, kind, folder)
-    return {"seconds": seconds, "cpu": _cpu() - cpu}
+    return {"seconds": seconds, "cpu": cpu_s() - cpu}
 
 
-def _cpu() -> float:
+def cpu_s() -> float:
+    """Seconds that the processors have worked for this process."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
 
