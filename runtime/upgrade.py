@@ -304,12 +304,10 @@ def _layout(old: Unit, new: Unit) -> Iterator[Obstacle]:
     for id, task in after.items():
         if alike(before.get(id), task):
             continue
-        if isinstance(task.op, Join) and id in before and _taken(old, before[id]) != _taken(new, task):
-            message = f'task "{id}" of unit "{new.name}" would keep other columns, since a policy reads others'
-            yield Obstacle(message, task.origin)
-            continue
-        message = f'task "{id}" of unit "{new.name}" would run in another form, since a policy reads other tasks'
-        yield Obstacle(message, task.origin, resumable=True)
+        keeps_others = isinstance(task.op, Join) and id in before and _taken(old, before[id]) != _taken(new, task)
+        does = "keep other columns" if keeps_others else "run in another form"
+        message = f'task "{id}" of unit "{new.name}" would {does}, since a policy reads other tasks'
+        yield Obstacle(message, task.origin, resumable=not keeps_others)
 
 
 def _taken(unit: Unit, task: Task) -> list[Type]:

@@ -37,7 +37,7 @@ def join_body(scope: Scope, task: Task, op: Join) -> list[str]:
 
 
 def _within(op: Join) -> str:
-    within = "" if op.within_us is None else f", within={op.within_us}"
+    within = "" if op.within_us is None else f", within={op.within_us if op.from_us is None else op.interval_us}"
     return f"{within}, asof=True" if op.asof else within
 
 

@@ -38,12 +38,12 @@ def parse_float(text: str) -> float:
 
 
 def parse_duration(text: str) -> int:
-    """The microseconds of a `DURATION`.
+    """The microseconds of a `DURATION`, which may have a minus before it.
 
     >>> parse_duration("1.5s")
     1500000
     """
-    unit = text.lstrip("0123456789_.")
+    unit = text.lstrip("-0123456789_.")
     exact = Decimal(text.removesuffix(unit).replace("_", "")) * _UNITS[unit]
     micros = int(exact)
     if micros != exact:

@@ -206,7 +206,9 @@ GROUPS = (
         exchange="global",
         stateful=True,
         failures=EXPRESSION,
-    ).example("memory([3, 1, 2]).top(2, by = n => n)", "3", "2"),
+    )
+    .example("memory([3, 1, 2]).top(2, by = n => n)", "3", "2")
+    .example("memory([3, 1, 2]).top(2, by = n => n, ascending = true)", "1", "2"),
     Operator(
         "join",
         revises=True,
@@ -214,7 +216,7 @@ GROUPS = (
             Argument("other", "collection"),
             Argument("on", "lambda2", required=False),
             option("kind", "name", "inner", "left", "right", "full", "semi", "anti"),
-            option("within", "duration"),
+            option("within", "interval", "forever"),
             option("asof", "bool"),
             option("as", "lambda2"),
         ),
@@ -229,7 +231,9 @@ GROUPS = (
             "another input, for whose end it waits, or in what a table has given on when the record comes "
             "(inner, left, semi, anti). Within an interval, event times are at most so far apart, also of two "
             "streams that never end: a record is late, a dead letter, when its partition's watermark has left the "
-            "interval around it, and what met nobody is given on when nobody can come any more; with "
+            "interval around it, and what met nobody is given on when nobody can come any more. Of within = (-1m, "
+            "5m) the right record is a minute earlier at most and five minutes later at most; of within = forever "
+            "any two belong together, so that all records are kept, and windows behind it close at the end. With "
             "asof = true a left record meets only the latest right record at or before its own time (and "
             "within the interval; of several at that time the greatest); of streams that never end it "
             "waits until nothing so early can come, and what comes later than that is late. Pairs in windows are "
@@ -283,6 +287,15 @@ GROUPS = (
             "orders = memory([{ id: 1, at: 5 }]).event_time(o => from_seconds(o.at))\n"
             "paid = memory([{ id: 1, at: 8 }, { id: 1, at: 90 }]).event_time(p => from_seconds(p.at))\n"
             "orders.join(paid, on = (o, p) => o.id == p.id, within = 1m).map(j => { id: j.left.id, paid: j.right.at })"
+        ),
+        '{"id": 1, "paid": 8}',
+    )
+    .example(
+        (
+            "orders = memory([{ id: 1, at: 5 }]).event_time(o => from_seconds(o.at))\n"
+            "paid = memory([{ id: 1, at: 3 }, { id: 1, at: 8 }]).event_time(p => from_seconds(p.at))\n"
+            "orders.join(paid, on = (o, p) => o.id == p.id, within = (0s, 1m))"
+            ".map(j => { id: j.left.id, paid: j.right.at })"
         ),
         '{"id": 1, "paid": 8}',
     ),

@@ -35,6 +35,7 @@ _Written: TypeAlias = Literal[
     "string",
     "time",
     "duration",
+    "interval",
     "int or duration",
     "int or time",
     "time or offsets",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from enum import Enum
 
 from ghcm.expr import Get, Lambda, Var
-from ghcm.types import WINDOW, Collection, Field, Shape, Struct, Type, as_nullable, is_nullable, pair_of, strip
+from ghcm.types import INT_MAX, WINDOW, Collection, Field, Shape, Struct, Type, as_nullable, is_nullable, pair_of, strip
 
 
 class JoinKind(Enum):
@@ -92,6 +92,28 @@ def is_revised(left: Collection, right: Collection) -> bool:
 def is_endless(left: Collection, right: Collection) -> bool:
     """Whether records of both sides meet as they come, and one of the sides never ends."""
     return not is_lookup(left, right) and not is_revised(left, right) and not (left.bounded and right.bounded)
+
+
+FOREVER_US = INT_MAX
+"""The interval of joins that keep their records for ever."""
+
+
+def waits_us(interval_us: tuple[int, int], side: int) -> int:
+    """How far behind the watermark of its partition a record of a side may be, so that others belong to it still: else
+    it is late. The interval says how much later a right record is, at least and at most.
+    """
+    least, most = interval_us
+    return max(0, most if side == 0 else -least)
+
+
+def keeps_us(interval_us: tuple[int, int], side: int) -> int:
+    """How long behind its time a record of a side is kept, since others that are not late may belong to it.
+
+    >>> [keeps_us((-10, 10), side) for side in (0, 1)], [keeps_us((1, 10), side) for side in (0, 1)]
+    ([20, 20], [10, 9])
+    """
+    least, most = interval_us
+    return min(FOREVER_US, (most if side == 0 else -least) + waits_us(interval_us, 1 - side))
 
 
 def is_late(time: int, watermark: int, within_us: int) -> bool:

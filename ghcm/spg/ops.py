@@ -243,9 +243,8 @@ class Sort:
 
 @operation(Traits(state=State.WHOLE, exchange=Together.ALL))
 class Top:
-    """The first `count` records of `Sort` (descending unless told otherwise). `count` is an expression without
-    record, so it may be a parameter. Nulls rank last. Of records in windows it gives so many of each window, when that
-    closes; other input is bounded."""
+    """The first `count` records of `Sort` (descending unless told otherwise). `count` has no record, so it may be a
+    parameter. Nulls rank last. Of records in windows it gives so many of each, when that closes; others are bounded."""
 
     count: Expr
     by: Lambda
@@ -255,9 +254,9 @@ class Top:
 @operation(Traits(arity=Arity.TWO, state=State.KEYED, exchange=Together.EQUAL, time=Time.JOINS))
 class Join:
     """Pairs of records of the left (first) and right (second) input whose keys are equal and whose `residual` (if
-    any) is true. Null keys never join, and records without a partner stay as `kind` says. `within_us`: their event
-    times are at most so far apart; both inputs may then be endless. `asof`: of the right records at or before the time
-    of a left one (and within the interval) only the latest belongs to it, of several at that time the greatest.
+    any) is true. Null keys never join, and records without a partner stay as `kind` says. `within_us`: the right one is
+    so much later at most, and `from_us` at least (None: as much earlier); both may then be endless. `asof`: of those at
+    or before the time of a left one (and in the interval) only the latest, of several at that time the greatest.
 
     `left_keys` and `right_keys` have equal length >= 1. The element is `{left, right}`; for two `Pairs` joined by key
     (`by_key`) it is `{key, value: {left, right}}`, and of pairs in windows, which are then keys too, `{key, value,
@@ -273,11 +272,18 @@ class Join:
     by_key: bool
     within_us: int | None = None
     asof: bool = False
+    from_us: int | None = None
 
     @property
     def by_time(self) -> bool:
         """Whether the event times of two records decide whether they belong together."""
         return self.within_us is not None or self.asof
+
+    @property
+    def interval_us(self) -> tuple[int, int] | None:
+        """How much later a right record is, at least and at most; None where there is no interval."""
+        most, least = self.within_us, self.from_us
+        return None if most is None else (-most if least is None else least, most)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from ghcm.runtime.native.code import TimeCode
 from ghcm.runtime.operators.task_operator import TaskOperator
 from ghcm.runtime.state.packing import pack, unpack
 from ghcm.spg.graph import Task, Unit, without_order
-from ghcm.spg.joining import is_endless
+from ghcm.spg.joining import is_endless, keeps_us
 from ghcm.spg.ops import ArrivalTime, EventTime, Fused, Join, Sessions, Window
 from ghcm.spg.traits import Time, traits_of
 from ghcm.types import INT_MAX, String
@@ -252,8 +252,8 @@ def _kept_back(task: Task, unit: Unit) -> int:
         return 0
     if task.op.asof:
         return 0
-    if task.op.within_us is not None:
-        return 2 * task.op.within_us
+    if task.op.interval_us is not None:
+        return max(keeps_us(task.op.interval_us, side) for side in (0, 1))
     return 0 if task.collection.windowed else _longest_window(task, unit)
 
 

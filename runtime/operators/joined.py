@@ -32,6 +32,7 @@ class JoiningOperator(TaskOperator):
         super().__init__(task, unit, context)
         left, right = self._sides
         self._op = op
+        self._interval = op.interval_us
         self._code = code
         self._alone = op.kind.left_alone
         self._windowed = op.by_key and left.windowed
@@ -95,8 +96,10 @@ class JoiningOperator(TaskOperator):
 
     def _belong(self, left: Row, right: Row, outbox: Outbox) -> bool:
         """Whether two rows of one key belong together."""
-        if self._op.within_us is not None and abs(cast("int", left[-2]) - cast("int", right[-2])) > self._op.within_us:
-            return False
+        if self._interval is not None:
+            least, most = self._interval
+            if not least <= cast("int", right[-2]) - cast("int", left[-2]) <= most:
+                return False
         if self._op.asof and cast("int", right[-2]) > cast("int", left[-2]):
             return False
         if self._code.residual is None:
@@ -190,15 +193,15 @@ class FrameJoin:
 
     def _paired(self, part: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
         """The pairs of records that belong together."""
-        keys, within = [name for name in right.columns if name[1:].isdigit()], self.op.within_us
+        keys, interval = [name for name in right.columns if name[1:].isdigit()], self.op.interval_us
 
         def met(left: pl.DataFrame, _: Parameters) -> pl.DataFrame:
             return _may_meet(left, right, keys).join(right, on=keys, how="inner", maintain_order="left_right")
 
         pairs = self._done(met, part)
-        if within is not None:
-            apart = pl.col("@left_time").cast(pl.Int128) - pl.col("@right_time").cast(pl.Int128)
-            pairs = pairs.filter(apart.abs() <= within)
+        if interval is not None:
+            later = pl.col("@right_time").cast(pl.Int128) - pl.col("@left_time").cast(pl.Int128)
+            pairs = pairs.filter(later.is_between(*interval))
         return pairs if self.code.belong is None else self._done(self.code.belong, pairs)
 
     def _joined(self, whole: Sequence[Sequence[Batch]]) -> Iterator[pl.DataFrame]:

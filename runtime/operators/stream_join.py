@@ -1,9 +1,9 @@
 """Joins of inputs that never end: within an interval of event time, or in windows that both sides share.
 
-A record is kept until none that is still to come can belong to it. Within an interval that is when the watermark is
-more than twice the interval behind its time: one that comes later is late, a dead letter, as its own interval has
-passed by then. In windows it is when the window has closed. By rows; what met nobody is given on then, where the kind
-of the join keeps it.
+A record is kept until none that is still to come can belong to it. Within an interval around it that is when the
+watermark is more than twice the interval behind its time: one that comes later is late, a dead letter, as its own
+interval has passed by then. In windows it is when the window has closed. By rows; what met nobody is given on then,
+where the kind of the join keeps it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +19,7 @@ from ghcm.runtime.native.code import JoinCode
 from ghcm.runtime.operators.event_time import is_closed, lateness_of
 from ghcm.runtime.operators.join import Held, JoinOperator
 from ghcm.spg.graph import Task, Unit
-from ghcm.spg.joining import is_late
+from ghcm.spg.joining import is_late, keeps_us, waits_us
 from ghcm.spg.ops import Join
 
 _Expiring: TypeAlias = tuple[int, int, int, tuple[object, ...]]
@@ -37,15 +37,16 @@ class StreamJoinOperator(JoinOperator):
         self._lateness = lateness_of(task, unit)
         self._numbers = count()
         self._expiring: list[_Expiring] = []
+        self._keeps = [0 if self._interval is None else keeps_us(self._interval, ordinal) for ordinal in (0, 1)]
         self._windows = [side.columns.index("window") if side.windowed else 0 for side in self._sides]
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterable[Batch]:
         rows = batch.rows()
-        within = self._op.within_us
-        if within is not None:
-            late = [row for row in rows if is_late(cast("int", row[-2]), cast("int", row[-1]), within)]
+        if self._interval is not None:
+            waits = waits_us(self._interval, ordinal)
+            late = [row for row in rows if is_late(cast("int", row[-2]), cast("int", row[-1]), waits)]
             if late:
-                rows = [row for row in rows if not is_late(cast("int", row[-2]), cast("int", row[-1]), within)]
+                rows = [row for row in rows if not is_late(cast("int", row[-2]), cast("int", row[-1]), waits)]
             for row in late:
                 detail = "the interval in which others belong to it has passed"
                 self._dead(outbox, self._record_of(ordinal, row), self._sides[ordinal].element, Failure.LATE, detail)
@@ -57,8 +58,8 @@ class StreamJoinOperator(JoinOperator):
 
     def _until(self, ordinal: int, row: Row) -> int:
         """The event time behind which nothing belongs to a row."""
-        if self._op.within_us is not None:
-            return cast("int", row[-2]) + 2 * self._op.within_us
+        if self._interval is not None:
+            return min(INFINITY - 1, cast("int", row[-2]) + self._keeps[ordinal])
         window: Any = row[self._windows[ordinal]]
         return cast("int", window[1]) - 1
 

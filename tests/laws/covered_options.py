@@ -218,7 +218,12 @@ def _reducer(reducer: Reducer) -> Iterator[str]:
 def _join(op: Join) -> Iterator[str]:
     yield f"join kind {op.kind.value}"
     yield "join by key" if op.by_key else "join on"
-    known = {"join within": op.within_us is not None, "join asof": op.asof, "join with a condition": op.residual}
+    known = {
+        "join within": op.within_us is not None,
+        "join within unequal bounds": op.from_us is not None,
+        "join asof": op.asof,
+        "join with a condition": op.residual,
+    }
     yield from (word for word, holds in known.items() if holds)
 
 

@@ -57,7 +57,8 @@ def join(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
     asof = by_time and kind.streams and comparable(right) and draw(st.booleans())
     if asof and draw(st.booleans()):
         within = None
-    op = Join(kind, (mine,), (its,), residual, False, within, asof)
+    earlier = None if within is None or asof else draw(st.sampled_from([None, -1_000_000, 0]))
+    op = Join(kind, (mine,), (its,), residual, False, within, asof, earlier)
     timed = takes.timed and (by_time or kind.left_alone)
     gives = Collection(Shape.STREAM, joined_element(left, right, kind), bounded=True, timed=timed)
     return chain.add("join", op, gives, (flow, Global()), (other, Hash(("k",))))

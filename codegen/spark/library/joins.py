@@ -86,15 +86,16 @@ def joined(
     right: Side,
     kind: str,
     *,
-    within: int | None = None,
+    within: int | tuple[int, int] | None = None,
     asof: bool = False,
     residual: Residual | None = None,
     whole: bool = True,
 ) -> DataFrame:
     """The records of both sides whose keys are equal and that the residual does not part, as columns `left` and `right`
     or, if not `whole`, as one column `left.x` for each field x of a side. Null keys never join.
-    With `within` their times are at most so many microseconds apart. With `asof` of the right records at or before the
-    time of a left one only the latest belongs to it, and of several at that time the greatest.
+    With `within` their times are at most so many microseconds apart, or the right one is so much later. With `asof` of
+    the right records at or before the time of a left one only the latest belongs to it, and of several at that time the
+    greatest.
     """
     job.failures[:] = [each._replace(unmade=True) for each in job.failures]
     fails = residual is not None and residual.error is not None
@@ -130,13 +131,14 @@ def joined(
     return rows.selectExpr(*times, *(quoted(column) for name, side in sides for column in side.columns(name)))
 
 
-def met_by(left: Side, right: Side, within: int | None, *, asof: bool) -> str:
+def met_by(left: Side, right: Side, within: int | tuple[int, int] | None, *, asof: bool) -> str:
     """The condition of equal keys and of times that are near enough."""
     pairs = ((left.key(number, "left"), right.key(number, "right")) for number in range(len(left.keys)))
     tests = [f"{quoted(key)} = {quoted(other)}" for key, other in pairs]
     if within is not None:
         one, two = (f"cast(`@time.{side}` AS decimal(20, 0))" for side in ("left", "right"))
-        tests.append(f"abs({one} - {two}) <= {within}")
+        apart = f"abs({one} - {two}) <= {within}"
+        tests.append(apart if isinstance(within, int) else f"{two} - {one} BETWEEN {within[0]} AND {within[1]}")
     return " AND ".join([*tests, *(["`@time.right` <= `@time.left`"] if asof else [])])
 
 

@@ -20,7 +20,7 @@ from datetime import timedelta
 from functools import cache, wraps
 from inspect import Signature, iscoroutinefunction, isfunction, signature
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
 
 from ghcm.errors import ProgramError
 from ghcm.language import ast
@@ -207,7 +207,7 @@ class Pipeline:
         on: Two | str | tuple[str, ...] | None = None,
         *,
         kind: Literal["inner", "left", "right", "full", "semi", "anti"] | None = None,
-        within: Duration | None = None,
+        within: Duration | tuple[Duration, Duration] | None = None,
         asof: bool | None = None,
         as_: Two | None = None,
     ) -> Pipeline: ...
@@ -251,12 +251,12 @@ def applied(name: str, values: tuple[object, ...], options: Mapping[str, object]
 
 # --- arguments -------------------------------------------------------------------------------------------------------
 
-_DURATION = re.compile(r"[0-9][0-9_]*(\.[0-9]+)?(us|ms|s|m|h|d)")
+_DURATION = re.compile(r"-?[0-9][0-9_]*(\.[0-9]+)?(us|ms|s|m|h|d)")
 _KINDS: Mapping[str, Kind] = {
     **dict.fromkeys(("format", "form", "mode", "delivery", "kind", "by", "on", "time"), "name"),
     "expire": "duration",
 }
-"""Options whose strings are names or durations wherever the table does not say more: those of sinks and windows."""
+"""Options whose strings are names or durations where the table does not say more: those of sinks and windows."""
 _WINDOWS = ("tumbling", "sliding", "cumulating", "session")
 
 
@@ -268,8 +268,7 @@ def arguments_of(
     positional = [each for each in declared if each.positional]
     found: list[ast.Argument] = []
     for index, value in enumerate(values):
-        wanted = positional[min(index, len(positional) - 1)] if positional else None
-        span = operands.at(index)
+        wanted, span = positional[min(index, len(positional) - 1)] if positional else None, operands.at(index)
         found.append(ast.Argument(_value(operator, wanted, value, span), span=span))
     for name, value in options.items():
         if value is not None:
@@ -286,15 +285,16 @@ def _value(operator: str, wanted: Argument | None, value: object, span: Span) ->
             return fields
         if isinstance(value, str):
             return _text(operator, wanted, value, span)
-        if operator == "iterate" and wanted is not None and wanted.name == "step" and callable(value):
-            return _step(value, span)
-        return expr_of(value, span)
+        if isinstance(value, tuple) and wanted is not None and wanted.kind == "interval":
+            return ast.TupleExpr(tuple(_value(operator, wanted, each, span) for each in cast("Any", value)), span=span)
+        step = operator == "iterate" and wanted is not None and wanted.name == "step"
+        return _step(value, span) if step and callable(value) else expr_of(value, span)
     return ast.Literal(None, Null(), span=span)
 
 
 def _text(operator: str, wanted: Argument | None, value: str, span: Span) -> ast.Expr:
     kind = wanted.kind if wanted is not None else ""
-    may_be_duration = kind == "duration" or operator in _WINDOWS or kind == "int or duration"
+    may_be_duration = kind in ("duration", "interval", "int or duration") or operator in _WINDOWS
     if may_be_duration and _DURATION.fullmatch(value):
         return duration_of(parse_duration(value), span)
     if (wanted is not None and value in wanted.choices) or (kind in ("name", "field") and value.isidentifier()):

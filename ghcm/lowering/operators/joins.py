@@ -8,6 +8,7 @@ from dataclasses import replace
 from ghcm.codes import Code
 from ghcm.expr import Call, Expr, Get, Lambda, Literal, Var, substitute, walk
 from ghcm.functions import FUNCTIONS, comparable, resolve
+from ghcm.language import ast
 from ghcm.lowering.drafts import RULES, Bound, Draft, Flow, Raw, Step, ends_as_pairs, final, revised, rule
 from ghcm.lowering.expressions.functions import mentions_names
 from ghcm.lowering.narrowing import Outcome, known, narrow
@@ -15,6 +16,7 @@ from ghcm.lowering.operators.columns import beside_each_other, condition_of
 from ghcm.lowering.operators.sources import settle
 from ghcm.spg.graph import Exchange, Global, Hash
 from ghcm.spg.joining import (
+    FOREVER_US,
     JoinKind,
     is_endless,
     is_lookup,
@@ -24,7 +26,7 @@ from ghcm.spg.joining import (
     shares_window,
 )
 from ghcm.spg.ops import Join, Map, MapValues, Sessions, Window
-from ghcm.types import WINDOW, Collection, Int, Shape, Struct, strip
+from ghcm.types import WINDOW, Collection, Duration, Int, Shape, Struct, strip
 
 
 @rule(RULES, "join")
@@ -124,7 +126,7 @@ def _by_key(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Flow:
     pair = joined_pair(mine, other, kind, windowed=windowed)
     collection = joined_collection(pair, *sides, kind, by_key=True)
     left_keys, right_keys = (_keys_of(name, side, windowed) for name, side in zip("lr", sides, strict=True))
-    op = Join(kind, left_keys, right_keys, None, True, step.given.duration("within"), step.given.flag("asof"))
+    op = _in_interval(step, Join(kind, left_keys, right_keys, None, by_key=True))
     return _result(step, op, collection, (left, Hash(("key",))), (right, Hash(("key",))))
 
 
@@ -150,10 +152,43 @@ def _on(step: Step, left: Flow, right: Flow, kind: JoinKind, on: Lambda) -> Flow
     element = joined_element(narrowed[0], narrowed[1], kind)
     collection = joined_collection(element, left.collection, right.collection, kind, by_key=False)
     residual = None if not rest else Lambda(on.parameters, _all_of(rest))
-    within, asof = step.given.duration("within"), step.given.flag("asof")
-    op = Join(kind, tuple(left_keys), tuple(right_keys), residual, False, within, asof)
+    op = _in_interval(step, Join(kind, tuple(left_keys), tuple(right_keys), residual, by_key=False))
     by_left, by_right = _exchanges(left_keys, right_keys)
     return _result(step, op, collection, (left, by_left), (right, by_right))
+
+
+def _in_interval(step: Step, op: Join) -> Join:
+    """The join with what is said of event times."""
+    asof, least, most = step.given.flag("asof"), None, None
+    match step.given.expr("within"):
+        case ast.TupleExpr(items=(first, last)) if not asof:
+            least, most = _micros(first), _micros(last)
+            if least is None or most is None:
+                raise step.given.wrong("within", "two durations, such as (-1m, 5m)")
+            if least > most:
+                message = "the interval ends before it begins"
+                hint = "(-1m, 5m): the right record is a minute earlier at most, and five minutes later at most."
+                step.report(Code.OUT_OF_RANGE, message, step.given.span("within"), hint=hint)
+        case ast.Ref(name="forever") if not asof:
+            most = FOREVER_US
+        case ast.TupleExpr() | ast.Ref() if asof:
+            message = '"within" of a join as of a time is how far back it looks'
+            step.report(Code.BAD_JOIN, message, step.given.span("within"), hint="For example within = 1h.")
+        case None | ast.Literal():
+            most = step.given.duration("within")
+        case _:  # whatever else is written is no interval
+            raise step.given.wrong("within", "a duration such as 10s, two such as (-1m, 5m), or forever")
+    return replace(op, within_us=most, asof=asof, from_us=least)
+
+
+def _micros(written: ast.Expr) -> int | None:
+    match written:
+        case ast.Literal(value=int(value), type=Duration()):
+            return value
+        case ast.Unary(op="-", operand=ast.Literal(value=int(value), type=Duration())):
+            return -value
+        case _:  # nothing else is a constant duration
+            return None
 
 
 def _keys_and_rest(on: Lambda) -> tuple[list[Lambda], list[Lambda], list[Expr]]:

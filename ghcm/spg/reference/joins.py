@@ -5,7 +5,7 @@ from typing import cast
 
 from ghcm.expr import Lambda
 from ghcm.functions import Failure
-from ghcm.spg.joining import JoinKind, is_endless, is_late, is_lookup, joined_element, joined_pair
+from ghcm.spg.joining import JoinKind, is_endless, is_late, is_lookup, joined_element, joined_pair, waits_us
 from ghcm.spg.ops import Join
 from ghcm.spg.reference.functions import Failed
 from ghcm.spg.reference.order import order_key
@@ -21,8 +21,11 @@ def joined(run: Run, step: Step, op: Join, sides: Sequence[tuple[Collection, Seq
     """
     (left_type, left), (right_type, right) = sides
     if op.by_time and is_endless(left_type, right_type):
-        within = 0 if op.asof else op.within_us or 0
-        left, right = (_in_time(run, step, within, side, records) for side, records in sides)
+        interval = (0, 0) if op.asof or op.interval_us is None else op.interval_us
+        left, right = (
+            _in_time(run, step, waits_us(interval, number), side, records)
+            for number, (side, records) in enumerate(sides)
+        )
     rights = _keyed(run, step, op.right_keys, right_type, right)
     met: set[int] = set()
     results: list[Record] = []
@@ -114,7 +117,7 @@ def _keyed(
 def _belong(run: Run, step: Step, op: Join, left: Record, right: Record, types: tuple[Collection, Collection]) -> bool:
     """Whether they are near enough and the residual is true; where it fails the two are a dead letter instead."""
     times = (left.time or 0, right.time or 0)
-    if op.within_us is not None and abs(times[0] - times[1]) > op.within_us:
+    if op.interval_us is not None and not op.interval_us[0] <= times[1] - times[0] <= op.interval_us[1]:
         return False
     if op.asof and times[1] > times[0]:
         return False

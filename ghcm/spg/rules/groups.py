@@ -271,6 +271,8 @@ def _join_sides(op: ops.Join, left: Collection, right: Collection) -> Iterator[s
         yield f"a {op.kind.value} join waits for the end of its left side"
     if op.by_time and (right.shape is Shape.TABLE or not (left.timed and right.timed)):
         yield "a join within an interval, or as of a time, needs event time on both sides, and no table"
+    if op.from_us is not None and (op.within_us is None or op.from_us > op.within_us or op.asof):
+        yield "an interval ends where it began or later, and a join as of a time has none but what lies before"
     if op.asof and (not op.kind.streams or not comparable(right.element)):
         yield "a join as of a time answers for each left record, with right records that have an order"
     if right.shape is Shape.TABLE and not any(_is_key(key) for key in op.right_keys):

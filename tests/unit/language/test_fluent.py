@@ -206,7 +206,7 @@ def test_strings_become_names_and_durations_where_these_are_wanted() -> None:
     def unit() -> None:
         a = files("a", format="csv", separator=";")
         b = a.window(sliding("1m", timedelta(seconds=10), offset="2s", time="processing"), allowed_lateness="500us")
-        c = b.join(a, on=lambda x, y: x.a == y.a, kind="left", within="1h").window(session("5m"))
+        c = b.join(a, on=lambda x, y: x.a == y.a, kind="left", within=("-1h", "5m")).window(session("5m"))
         c.aggregate_by_key(n=agg.count(), total=agg.sum("value.bytes"), top=agg.max(lambda v: v.bytes))
         c.aggregate_by_key(a=agg.last("value", order=arrival), b=agg.first("value", 3, order=lambda v: v.n))
         c.aggregate_by_key(m=agg.mean("n", scale=2)).map(lambda p: fn.div(p.value.m, 3, scale=4))
@@ -216,7 +216,7 @@ def test_strings_become_names_and_durations_where_these_are_wanted() -> None:
         "stream unit {\n"
         '  a = files("a", format = csv, separator = ";")\n'
         "  b = a.window(sliding(1m, 10s, offset = 2s, time = processing), allowed_lateness = 500us)\n"
-        "  c = b.join(a, on = (x, y) => x.a == y.a, kind = left, within = 1h).window(session(5m))\n"
+        "  c = b.join(a, on = (x, y) => x.a == y.a, kind = left, within = (-1h, 5m)).window(session(5m))\n"
         "  c.aggregate_by_key(n = count(), total = sum(value.bytes), top = max(v => v.bytes))\n"
         "  c.aggregate_by_key(a = last(value, order = arrival), b = first(value, 3, order = v => v.n))\n"
         "  c.aggregate_by_key(m = mean(n, scale = 2)).map(p => div(p.value.m, 3, scale = 4))\n"
