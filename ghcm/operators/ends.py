@@ -53,12 +53,12 @@ SOURCES = (
         failures=(Failure.BAD_RECORD,),
     )
     .example(
-        'files("visits.csv", format = csv).as(Visit)',
+        'files("visits.csv", format = csv, separator = ";").as(Visit)',
         '{"page": "/", "seconds": 3}',
         '{"page": "/docs", "seconds": null}',
-        "dead letter (bad_record): /prices,many",
+        "dead letter (bad_record): /prices;many",
         declares="record Visit { page: string, seconds: int? }",
-        files={"visits.csv": ("page,seconds\n/,3\n/docs,\n/prices,many\n")},
+        files={"visits.csv": ("page;seconds\n/;3\n/docs;\n/prices;many\n")},
     )
     .example(
         'files("notes.csv", format = csv, keep_empty = true).as(Note)',
@@ -152,9 +152,9 @@ SOURCES = (
         exchange="none",
         stateful=True,
     ).example(
-        "generate(rows = 2, step = 1m)",
-        '{"number": 0, "time": "1970-01-01T00:00:00.000000Z"}',
-        '{"number": 1, "time": "1970-01-01T00:01:00.000000Z"}',
+        'generate(rows = 2, start = "2026-03-01T00:00:00Z", step = 1m)',
+        '{"number": 0, "time": "2026-03-01T00:00:00.000000Z"}',
+        '{"number": 1, "time": "2026-03-01T00:01:00.000000Z"}',
     ),
     Operator(
         "sql",
@@ -304,15 +304,17 @@ ENDS = (
         exchange="global",
         stateful=True,
         columnar=NotYet("a policy counts row by row"),
-    ).example(
+    )
+    .example(
         (
             "events = memory([{ n: 1 }, { n: 2 }, { n: 3 }])\n"
-            "events.to(lake).publish(rebuild(since = min(n)), every = 2)"
+            "events.to(lake).publish(rebuild(since = min(n)), every = 2, at_end = true)"
         ),
         'lake: {"n": 1}',
         'lake: {"n": 2}',
         'lake: {"n": 3}',
         'call rebuild: {"since": 1}',
+        'call rebuild: {"since": 3}',
         declares=(
             'sink lake = parquet("lake", mode = append)\n'
             "\n"
@@ -320,6 +322,12 @@ ENDS = (
             "  lake.read().filter(e => e.n >= since).reply()\n"
             "}"
         ),
+        unit="stream",
+    )
+    .example(
+        "events = memory([{ n: 1 }, { n: 20 }, { n: 3 }])\nevents.publish(look(most = max(n)), when = e => e.n > 10)",
+        'call look: {"most": 20}',
+        declares="responsive batch look(most: int) {\n  memory([{ n: 1 }]).filter(r => r.n < most).reply()\n}",
         unit="stream",
     ),
     Operator("reply", role=Role.END, gives="nothing", meaning="the result of the call").example(

@@ -168,7 +168,8 @@ ROWS = (
     )
     .example('memory(["to be"]).python("string:capwords") : string', '"To Be"')
     .example(
-        'memory(["Ada", "Bob"]).python("greetings:greeting", by = async, retries = 2, timeout = 1h) : string',
+        'memory(["Ada", "Bob"]).python("greetings:greeting", by = async, parallel = 4, retries = 2, timeout = 1h, '
+        "ordered = true) : string",
         '"hello Ada"',
         '"hello Bob"',
         files={
@@ -213,7 +214,7 @@ ROWS = (
         (
             'visits = memory([{ page: "/", user: 1 }, { page: "/docs", user: 2 }])\n'
             'visits.lookup(memory([{ key: 1, name: "Ada" }]), key = v => v.user, record = User, as = (v, u) => '
-            "{ page: v.page, name: u.name })"
+            "{ page: v.page, name: u.name }, parallel = 64, timeout = 1s, retries = 3, cache = 5m, ordered = true)"
         ),
         '{"page": "/", "name": "Ada"}',
         '{"page": "/docs", "name": null}',

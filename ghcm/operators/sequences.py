@@ -113,10 +113,10 @@ SEQUENCES = (
         failures=(*EXPRESSION, Failure.LATE),
         columnar=_ONE_BY_ONE,
     ).example(
-        _TIMED_VISITS + "visits.map_to_pair(v => (v.page, v.seconds)).scan(0, (total, n) => total + n)",
+        _TIMED_VISITS + "visits.map_to_pair(v => (v.page, v.seconds)).scan(0, (total, n) => total + n, ttl = 4s)",
         '{"key": "/", "value": 3}',
         '{"key": "/", "value": 8}',
-        '{"key": "/", "value": 12}',
+        '{"key": "/", "value": 4}',
     ),
     Operator(
         "chunks",
