@@ -31,8 +31,16 @@ _SPARK = f"{BRIEF} -Xms900m -Xmn400m -XX:MetaspaceSize=384m {_QUIET}"
 
 def variables() -> dict[str, str]:
     """What the environment of tests has for Java."""
-    spark, kafka = (f" -XX:SharedArchiveFile={file}" if file.exists() else "" for file in (SPARK, KAFKA))
-    return {"SPARK_SUBMIT_OPTS": f"{_SPARK}{spark}", OPTIONS: f"{_QUIET}{kafka}"}
+    return {"SPARK_SUBMIT_OPTS": f"{_SPARK}{_kept(SPARK)}", OPTIONS: f"{_QUIET}{_kept(KAFKA)}"}
+
+
+def small() -> str:
+    """Options of a Java of Spark's that submits nothing: a worker, an executor."""
+    return f"{BRIEF} {_QUIET}{_kept(SPARK)}"
+
+
+def _kept(file: Path) -> str:
+    return f" -XX:SharedArchiveFile={file}" if file.exists() else ""
 
 
 def write() -> None:

@@ -15,15 +15,17 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, cast
 
+import deltalake
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tenacity import Retrying, retry_if_exception_type, retry_if_result, stop_after_delay, wait_fixed
 
 from ghcm import driver as compiler
+from ghcm import stores
 from ghcm.places import Remote
 from ghcm.runtime.sinks.sink import read
-from tests.java_classes import BRIEF
+from tests.java_classes import small
 from tests.java_packages import HADOOP, SPARK, fetched
 from tests.object_store import KEYS, ObjectStore
 from tests.redis_server import connected
@@ -41,12 +43,11 @@ responsive batch add_up() {
   sales = files("BUCKET/in/*.json", format = json).as(Sale)
     .union(files("BUCKET/in/*.csv", format = csv).as(Sale))
     .union(files("BUCKET/in/*.parquet", format = parquet).as(Sale))
+    .union(table("BUCKET/older").as(Sale))
   sales.to(lines)
-  sales.map_to_pair(s => (s.shop, s.amount)).reduce_by_key((a, b) => a + b).to(totals)
-}
-
-responsive batch look() {
-  totals.read().reply()
+  sums = sales.map_to_pair(s => (s.shop, s.amount)).reduce_by_key((a, b) => a + b)
+  sums.to(totals)
+  sums.reply()
 }
 """
 AWS = (
@@ -66,7 +67,7 @@ def java(main: str, *words: str, folder: Path) -> subprocess.Popen[bytes]:
     known |= {"SPARK_HOME": str(SPARK.parent), "SPARK_SCALA_VERSION": "2.13"}
     with (folder / "log").open("wb") as log:
         return subprocess.Popen(
-            ["java", *BRIEF.split(), "-Xmx256m", "-cp", f"{SPARK}/*", f"org.apache.spark.deploy.{main}",
+            ["java", *small().split(), "-Xmx256m", "-cp", f"{SPARK}/*", f"org.apache.spark.deploy.{main}",
              "--host", "127.0.0.1", *words],
             cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=known,
         )  # fmt: skip
@@ -110,17 +111,17 @@ def test_a_job_on_a_cluster_reads_and_writes_a_store(cluster: str, store: Object
     (home / "sales.istream").write_text(PROGRAM.replace("BUCKET", str(bucket)))
     with zipfile.ZipFile(compiler.build(home / "sales.istream")) as archive:
         archive.extractall(home / "opened")
-    done = submit(cluster, store, home, "add_up")
+    done = submit(cluster, store, home)
     assert (done["sinks"]["lines"]["rows"], done["dead"]) == (sum(map(len, expected.values())), 3)
     totals = sorted((shop, sum(amounts)) for shop, amounts in expected.items())
     assert sorted(read(compiler.check(home / "sales.istream").sink("totals"), connected(tmp_path))) == totals
-    assert sorted((row["key"], row["value"]) for row in submit(cluster, store, home, "look")["reply"]) == totals
+    assert sorted((row["key"], row["value"]) for row in done["reply"]) == totals
     ran = [log for name in ("one", "two") for log in (tmp_path / name / "work").glob("*/*/stderr")]
     assert {log.parents[2].parent.name for log in ran} == {"one", "two"}
 
 
 def given(bucket: Remote) -> dict[str, list[int]]:
-    """Files of each format with a line each that is no record; the amounts by shop."""
+    """Files of each format with a line each that is no record, and a table; the amounts by shop."""
     lines = [json.dumps({"shop": f"s{number % 5}", "amount": number}) for number in range(1000)]
     (bucket / "in/a.json").write_bytes("\n".join([*lines, "no record"]).encode())
     (bucket / "in/b.csv").write_bytes(b'shop,amount\ns1,7\n"two\nlines",1\ns2,x\n')
@@ -128,15 +129,19 @@ def given(bucket: Remote) -> dict[str, list[int]]:
     table, held = pa.table(columns), pa.BufferOutputStream()
     cast("Any", pq).write_table(table, held)
     (bucket / "in/c.parquet").write_bytes(held.getvalue().to_pybytes())
-    amounts: dict[str, list[int]] = {"two\nlines": [1]}
+    older = pa.table({"shop": ["s2", "old"], "amount": [9, 1]})
+    uri, options = stores.delta_client(f"{bucket}/older").values()
+    deltalake.write_deltalake(uri, older, storage_options=options)
+    amounts: dict[str, list[int]] = {"two\nlines": [1], "old": [1]}
     for number in range(1000):
         amounts.setdefault(f"s{number % 5}", []).append(number)
     amounts["s1"].append(7)
     amounts["s0"].append(5)
+    amounts["s2"].append(9)
     return amounts
 
 
-def submit(cluster: str, store: ObjectStore, home: Path, unit: str) -> dict[str, Any]:
+def submit(cluster: str, store: ObjectStore, home: Path) -> dict[str, Any]:
     """What the job prints as its result."""
     jars = ",".join(map(str, fetched(f"hadoop-aws-{HADOOP}", AWS, SDK).glob("*.jar")))
     line: list[str | Path] = [SPARK.parent / "bin" / "spark-submit", "--master", cluster, "--jars", jars]
@@ -145,13 +150,13 @@ def submit(cluster: str, store: ObjectStore, home: Path, unit: str) -> dict[str,
         "spark.ui.enabled": "false",
         "spark.driver.host": "127.0.0.1",
         "spark.executor.memory": "512m",
-        "spark.executor.extraJavaOptions": BRIEF,
+        "spark.executor.extraJavaOptions": small(),
         "spark.sql.shuffle.partitions": "2",
         "spark.executor.cores": "1",
     }
     for name, value in options.items():
         line += ["--conf", f"{name}={value}"]
-    line += [home / "opened" / "spark" / f"{unit}.py", "--dead", home / "dead"]
+    line += [home / "opened" / "spark" / "add_up.py", "--dead", home / "dead"]
     known = {**os.environ, **store.environment(), "PYSPARK_PYTHON": sys.executable}
     done = subprocess.run(line, cwd=home, env=known, check=False, capture_output=True, text=True, timeout=400)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]

@@ -66,7 +66,8 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     (folder / "shop.istream").write_text(PROGRAM)
     (folder / "other.istream").write_text(OTHER)
     (folder / "sales.csv").write_text(SALES)
-    with running(folder, GHCM_LOG_FORMAT="json", GHCM_LOG_LEVEL="debug") as daemon:
+    # Its engine is stopped below for as long as other tests make that: it must not be killed as one that hangs.
+    with running(folder, GHCM_LOG_FORMAT="json", GHCM_LOG_LEVEL="debug", GHCM_RESTARTS_HANG="600") as daemon:
         job = daemon.submit("shop.istream")
         until(lambda: daemon.job(job)["inputs_done"], "the sales to be read")
         yield daemon
