@@ -1,5 +1,6 @@
 """What every test may ask for: shared data, a private Redis, golden files."""
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -57,6 +58,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         weight = (seconds, len([mark for mark in ("slow", "system") if item.get_closest_marker(mark) is not None]))
         weights[file] = max(weights.get(file, weight), weight)
     items.sort(key=lambda item: weights[item.nodeid.split("::")[0]], reverse=True)
+
+
+def pytest_collection_finish() -> None:
+    """What is there now is no garbage before the end: ten thousand tests need not be looked through each time."""
+    gc.collect()
+    gc.freeze()
 
 
 def miss(what: str) -> NoReturn:
