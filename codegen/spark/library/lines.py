@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import quote
@@ -192,11 +193,41 @@ def numbered(job: Job, lines: DataFrame, names: Sequence[str], compression: str 
     name, cut = file_name(job, names), [name for name in names if is_sparks(job, name, compression)]
     if not any(place(Path(), job.where(name)).stat().st_size > WHOLE for name in cut if not name.endswith(".gz")):
         return lines.withColumns({"@number": F.expr("`@row`"), "@file": F.expr(name)})
-    before = "PARTITION BY `@file` ORDER BY `@block` ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
-    pieces = read_lines(job, names, compression).groupBy("@file", "@block").agg(F.expr("count(1) AS `@lines`"))
-    pieces = pieces.selectExpr("`@file`", "`@block`", f"coalesce(sum(`@lines`) OVER ({before}), 0L) AS `@before`")
-    joined = lines.join(F.broadcast(pieces), ["@file", "@block"])
+    before: list[tuple[str, int, int]] = []
+    for file, pieces in pieces_of(job, names, compression).items():
+        ends = accumulate((count for _, count in pieces), initial=0)
+        before += [(file, block, end) for (block, _), end in zip(pieces, ends, strict=False)]
+    known = handed(job, before, PIECES)
+    joined = lines.join(F.broadcast(known), ["@file", "@block"])
     return joined.withColumns({"@number": F.expr("`@row` + `@before`"), "@file": F.expr(name)}).drop("@before")
+
+
+PIECES = StructType([*LINES.fields[1:3], StructField("@before", LongType())])
+
+
+def pieces_of(job: Job, names: Sequence[str], compression: str) -> dict[str, list[tuple[int, int]]]:
+    """The first byte of each piece of files and its lines, which are counted once in a run; by the files as Spark names
+    them.
+    """
+    counted = {path_in(file) for file, kind in job.pieces if kind == compression}
+    if fresh := [name for name in names if job.where(name) not in counted]:
+        counts = read_lines(job, fresh, compression).groupBy("@file", "@block").count().collect()
+        for file, block, count in sorted(map(tuple, counts)):
+            job.pieces.setdefault((file, compression), []).append((block, count))
+    asked = {job.where(name) for name in names}
+    return {file: each for (file, kind), each in job.pieces.items() if kind == compression and path_in(file) in asked}
+
+
+def handed(job: Job, rows: Sequence[tuple[Any, ...]], schema: StructType) -> DataFrame:
+    """Rows that this process holds, by columns: of tuples Spark would ask its Python workers."""
+    import pyarrow
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    arrow: Any = pyarrow
+    said: Any = to_arrow_schema(schema)
+    columns = zip(*rows, strict=True) if rows else [()] * len(said)
+    arrays = [arrow.array(column, each.type) for column, each in zip(columns, said, strict=True)]
+    return job.spark.createDataFrame(arrow.Table.from_arrays(arrays, schema=said))
 
 
 def empty(job: Job, schema: StructType | str) -> DataFrame:
@@ -264,8 +295,8 @@ def exactly(
             failed = failed.withColumn("@text", F.expr(WITHOUT_RETURN))
             failed = numbered(job, failed, names, compression)
         else:
-            failed = job.spark.createDataFrame(
-                [(text, *place, error) for place, (text, error) in found.letters.items()], BROKEN_LINES
+            failed = handed(
+                job, [(text, *place, error) for place, (text, error) in found.letters.items()], BROKEN_LINES
             )
             told = {path_in(place[0]) for place in found.letters}
             failed = numbered(job, failed, [name for name in names if job.where(name) in told], compression)

@@ -11,18 +11,20 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import BinaryType, StructField, StructType
 
 from ghcm.codegen.spark.library.doubts import Decoded, Opening
 from ghcm.codegen.spark.library.files.plain_cells import Layout, PlainCells, escaped_separator, plain_cells
 from ghcm.codegen.spark.library.files.plain_json import plainly
 from ghcm.codegen.spark.library.hadoop import path_in
 from ghcm.codegen.spark.library.job import Job, Step, refusal
-from ghcm.codegen.spark.library.lines import LINES, exactly, read_lines
+from ghcm.codegen.spark.library.lines import LINES, exactly, handed, pieces_of, read_lines
 from ghcm.codegen.spark.library.sql import matching, quoted
 from ghcm.errors import GhcmError
 from ghcm.formats.csv_records import CsvRecords, csv_records
@@ -209,6 +211,10 @@ class Row(NamedTuple):
     row: int
 
 
+PLACES = StructType(LINES.fields[1:])
+"""Where a line stands."""
+
+
 @dataclass
 class Apart:
     """Records over several lines, by where they begin, and all lines of theirs."""
@@ -221,11 +227,10 @@ class Apart:
         lines = [each for each in self.lines if path_in(each[0]) in files]
         if not lines:
             return rows
-        taken = F.broadcast(job.spark.createDataFrame(lines, "`@file` string, `@block` bigint, `@row` bigint"))
+        taken = F.broadcast(handed(job, lines, PLACES))
         rest = rows.join(taken, ["@file", "@block", "@row"], "left_anti").select(*LINES.names)
         of_files = [each for each in self.records if path_in(each.file) in files]
-        records = [(bytearray(text), *place) for text, *place in of_files]
-        whole = job.spark.createDataFrame(records, "`@text` binary, `@file` string, `@block` bigint, `@row` bigint")
+        whole = handed(job, of_files, StructType([StructField("@text", BinaryType()), *PLACES]))
         return rest.union(whole.selectExpr("CAST(`@text` AS string) AS `@text`", "`@file`", "`@block`", "`@row`"))
 
 
@@ -244,7 +249,7 @@ def _records_apart(job: Job, files: CellFiles, compression: str) -> Apart:
     if len(found) > FEW:
         files.leave([names[path_in(file)] for file in {file for file, _, _ in found}])
         return _records_apart(job, files, compression)
-    return _followed(job, files, names, lines, found, separator) if found else Apart()
+    return _followed(job, files, names, lines, found, (separator, compression)) if found else Apart()
 
 
 def _leave_changing(files: CellFiles, names: dict[str, str], lines: DataFrame) -> None:
@@ -264,13 +269,19 @@ def whole_line(separator: str) -> str:
     return rf"\A{cell}(?:{char}{cell})*+\r?\z"
 
 
-@dataclass
+@dataclass(frozen=True)
 class Pieces:
-    """The pieces of a file: the first byte of each, and how many lines are before it."""
+    """The pieces of a file: the first byte of each, how many lines are before it, and how many there are in all."""
 
-    blocks: list[int] = field(default_factory=list[int])
-    before: list[int] = field(default_factory=list[int])
-    end: int = 0
+    blocks: list[int]
+    before: list[int]
+    end: int
+
+    @staticmethod
+    def of(counts: Sequence[tuple[int, int]]) -> "Pieces":
+        """The pieces by their first bytes and lines."""
+        *before, end = accumulate((count for _, count in counts), initial=0)
+        return Pieces([block for block, _ in counts], before, end)
 
     def number(self, block: int, row: int) -> int:
         """The number in the file of a line in a piece, both from 1."""
@@ -282,29 +293,20 @@ class Pieces:
         return self.blocks[at], number - self.before[at]
 
 
-def _pieces(counts: Sequence[Sequence[Any]]) -> dict[str, Pieces]:
-    """The pieces of files, by their numbers of lines."""
-    found: dict[str, Pieces] = {}
-    for file, block, count in sorted(map(tuple, counts)):
-        pieces = found.setdefault(file, Pieces())
-        pieces.blocks.append(block)
-        pieces.before.append(pieces.end)
-        pieces.end += count
-    return found
-
-
 def _followed(
     job: Job,
     files: CellFiles,
     names: dict[str, str],
     lines: DataFrame,
     found: Sequence[tuple[str, int, int]],
-    separator: str,
+    form: tuple[str, str],
 ) -> Apart:
-    """The records that begin with these lines."""
+    """The records that begin with these lines, of files of this `form`: their separator and compression."""
+    separator, compression = form
     touched = sorted({file for file, _, _ in found})
     lines = lines.where(F.col("@file").isin(touched))
-    pieces = _pieces(lines.groupBy("@file", "@block").count().collect())
+    counted = pieces_of(job, [names[path_in(file)] for file in touched], compression)
+    pieces = {file: Pieces.of(each) for file, each in counted.items()}
     numbers = [(file, pieces[file].number(block, row)) for file, block, row in found]
     numbers = [(file, number) for file, number in numbers if number > files.heads[names[path_in(file)]].lines]
     wanted = {
@@ -312,7 +314,7 @@ def _followed(
         for file, number in numbers
         for at in range(number, min(number + FURTHEST, pieces[file].end) + 1)
     }
-    asked = job.spark.createDataFrame([*wanted], "`@file` string, `@block` bigint, `@row` bigint")
+    asked = handed(job, [*wanted], PLACES)
     raw = lines.join(F.broadcast(asked), asked.columns).selectExpr(
         "CAST(`@text` AS binary)", *map(quoted, asked.columns)
     )
