@@ -39,7 +39,7 @@ COMMANDS = {
     "unknown option": ["check", "visits.istream", "--jsno"],
     "missing argument": ["check"],
     "wrong value": ["supervise", "--port", "many"],
-    "check": ["check", "visits.istream"],
+    "check": ["check", "visits.istream", "--laws"],
     "check json": ["check", "visits.istream", "--json"],
     "check wrong": ["check", "wrong.istream"],
     "check wrong json": ["check", "wrong.istream", "--json"],
