@@ -20,6 +20,8 @@ NOTICED = 5.0
 """Seconds within which `/ready` says what is so."""
 _PATIENCE = 10.0
 _PAUSE = 0.3
+_IN_TIME = 2.5
+"""Seconds of a call that is done in time: the two that it waits, and the way."""
 _CALL = "/programs/storm/units/count_of/calls?wait=2"
 
 
@@ -90,8 +92,10 @@ class Truth:
         waiting: list[str] = []
         while not self.over.wait(_PAUSE):
             begin, answer = time.monotonic(), self._answer("POST", _CALL, {"digit": 1}, f"truth-{uuid.uuid4()}")
-            served = answer is not None and answer.status == 200 and answer.json["state"] == "done"
-            self.tried.append(Tried(begin, time.monotonic(), served))
+            end = time.monotonic()
+            done = answer is not None and answer.status == 200 and answer.json["state"] == "done"
+            self.tried.append(Tried(begin, end, served=done and end - begin <= _IN_TIME))
+            self.late += [end] * (done and end - begin > _IN_TIME)  # who answers has had no processor
             if answer is not None and answer.status == 202:
                 waiting.append(answer.json["links"]["self"])
             waiting = [link for link in waiting if not self._is_over(link)]
