@@ -3,6 +3,7 @@
 import datetime
 import json
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -252,6 +253,18 @@ def test_many_commits_leave_few_files_and_readers_see_whole_versions(tmp_path: P
     assert most <= 120
     assert [row[1] for row in sorted(rows_in(sink), key=lambda row: int(str(row[1])))] == list(range(483))
     assert latest_version(sink, connected(tmp_path)) == versions(160)[-1]
+
+
+def test_after_a_compaction_that_came_late_the_next_one_finds_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delta, "_MANY", 8)
+    sink, table = sink_of(tmp_path / "t"), DeltaTable(tmp_path / "t")
+    with closing(writer_of(sink)) as writer:
+        for version in versions(5):
+            add(sink, version, ("w", 1), writer=writer)
+    table.tidy()
+    assert len(table.live()) == 1
 
 
 def test_a_view_reads_on_over_a_compaction(tmp_path: Path) -> None:
