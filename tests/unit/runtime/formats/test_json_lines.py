@@ -291,9 +291,9 @@ def test_lines_whose_places_are_known_are_read_as_those_that_follow_one_another(
     monkeypatch.setattr(json_lines, "_PIECE", 3000)
     chance, read = random.Random(3), 0
     for spelt in (None, *_SPELT):
-        for place in (0, chance.randrange(1, 9), 9):
-            lines = [_alike(number) for number in range(150)]
-            lines[chance.choice([0, 70, 149])] = _alike(70, None if spelt is None else (place, spelt))
+        for place in (0, chance.randrange(1, 10)):
+            lines = [_alike(number) for number in range(100)]
+            lines[chance.choice([0, 70, 99])] = _alike(70, None if spelt is None else (place, spelt))
             placed, letters = _placed(lines, chance, chance.choice([0, 20, 48])), list[tuple[str, str]]()
 
             def note(_: Failure, detail: str, text: str) -> None:
@@ -302,7 +302,7 @@ def test_lines_whose_places_are_known_are_read_as_those_that_follow_one_another(
             if (batch := JsonLines(ALIKE).alike(placed, "p", note)) is not None:
                 _same((list(batch.rows()), letters), by_reference(JSON, ALIKE, placed.content()))
                 read += 1
-    assert read > 20
+    assert read > 12
 
 
 def _ignore(reason: Failure, detail: str, text: str) -> None: ...
