@@ -211,9 +211,9 @@ def pieces_of(job: Job, names: Sequence[str], compression: str) -> dict[str, lis
     """
     counted = {path_in(file) for file, kind in job.pieces if kind == compression}
     if fresh := [name for name in names if job.where(name) not in counted]:
-        counts = read_lines(job, fresh, compression).groupBy("@file", "@block").count().collect()
-        for file, block, count in sorted(map(tuple, counts)):
-            job.pieces.setdefault((file, compression), []).append((block, count))
+        rows: list[Any] = read_lines(job, fresh, compression).groupBy("@file", "@block").count().collect()
+        for row in sorted(rows):
+            job.pieces.setdefault((str(row[0]), compression), []).append((int(row[1]), int(row[2])))
     asked = {job.where(name) for name in names}
     return {file: each for (file, kind), each in job.pieces.items() if kind == compression and path_in(file) in asked}
 
