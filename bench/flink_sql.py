@@ -16,8 +16,7 @@ _RUNNER = Path(__file__).parent / "programs" / "FlinkSql.java"
 _OPEN = ("java.lang", "java.util", "java.util.concurrent", "java.nio", "java.time")
 _TABLES = {
     "people": "id BIGINT, name STRING, city STRING, state STRING",
-    "auctions": """id BIGINT, item STRING, initial BIGINT, reserve BIGINT, expires TIMESTAMP_LTZ(6), seller BIGINT,
-        category BIGINT""",
+    "auctions": "id BIGINT, item STRING, expires TIMESTAMP_LTZ(6), seller BIGINT, category BIGINT",
     "bids": "auction BIGINT, bidder BIGINT, price BIGINT, channel STRING, url STRING",
 }
 _PLACED = """SELECT b.*, a.category FROM bids b JOIN auctions a
