@@ -151,7 +151,7 @@ def _send(send: Callable[[bytes, list[str]], None], lines: Iterator[bytes], seco
                 words.append(f"{begin + number / _RATE:.6f}")
                 data.append(f"{words[-1]} ".encode())
             data.append(next(lines))
-        if words:
+        if data:
             send(b"".join(data), words)
             sent = due
         time.sleep(_TICK_S)
