@@ -30,7 +30,7 @@ from ghcm.runtime.operators.sessions import in_order
 from ghcm.runtime.operators.task_operator import TaskOperator
 from ghcm.runtime.state.packing import key_groups, unpack
 from ghcm.runtime.state.runs import RunState, runs_of
-from ghcm.runtime.state.session_pieces import AT, Part, Piece, placed
+from ghcm.runtime.state.session_pieces import AT, NUMBER, Part, Piece, placed
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Sessions
 from ghcm.types import INT_MAX, Shape
@@ -202,16 +202,21 @@ class StreamSessionsOperator(TaskOperator):
     # --- state -------------------------------------------------------------------------------------------------------
 
     def save(self) -> Mapping[int, bytes]:
-        """As `Operator.save`: the rows of open sessions by their key groups, and the pieces as runs."""
-        numbered = (row for sessions in self._sessions.values() for each in sessions for row in each.rows)
-        rows = [row for _, row in sorted(numbered, key=itemgetter(0))]
-        groups = key_groups(iter(rows), self._group, change=False)
+        """As `Operator.save`: the rows of open sessions with their numbers, by key groups, and the pieces as runs."""
+        numbered = (entry for sessions in self._sessions.values() for each in sessions for entry in each.rows)
+        groups = key_groups(numbered, lambda entry: self._group(entry[1]), change=False)
         return RunState(groups, [piece.saved(self._groups) for piece in self._pieces.values()])
 
     def restore(self, state: Mapping[int, bytes]) -> None:
-        """As `Operator.restore`."""
-        rows: Any = (row for data in state.values() for row in unpack(data))
-        for row in rows:
-            self._add(row)
-        for run in runs_of(state):
-            self._add_frame(run.put_back(self._groups).frame.sort(AT).drop(AT))
+        """As `Operator.restore`, in the order in which the records came."""
+        rows: Any = [entry for data in state.values() for entry in unpack(data)]
+        frames = [run.put_back(self._groups).frame for run in runs_of(state)]
+        held: list[tuple[int, Row | pl.DataFrame]] = [
+            *rows,
+            *((frame[NUMBER][0], frame) for frame in frames if frame.height),
+        ]
+        for _, came in sorted(held, key=itemgetter(0)):
+            if isinstance(came, pl.DataFrame):
+                self._add_frame(came.sort(AT).drop(AT, NUMBER))
+            else:
+                self._add(came)

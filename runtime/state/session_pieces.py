@@ -14,8 +14,8 @@ import polars as pl
 
 from ghcm.runtime.state.runs import GroupsOf, Run
 
-AT = "@at"
-"""Where a record stood in its batch."""
+AT, NUMBER = "@at", "@number"
+"""Where a record stood in its batch, and in a run the number of its piece."""
 _SPARE = 4
 """A piece has at most so many times the records that are left of it."""
 
@@ -56,10 +56,10 @@ class Piece:
             begin = part.stop
 
     def saved(self, groups: GroupsOf) -> Run:
-        """A run of what is left of it."""
+        """A run of what is left of it, with its number."""
         self.cut()
         if self.run is None:
-            self.run = Run(self.frame, groups)
+            self.run = Run(self.frame.with_columns(pl.lit(self.number, pl.Int64).alias(NUMBER)), groups)
         return self.run
 
 
