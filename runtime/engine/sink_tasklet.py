@@ -215,11 +215,15 @@ class SinkTasklet(UnitTasklet):
 
 
 def _few(waiting: deque[_Waiting]) -> Iterator[_Waiting]:
-    """Take the first, and those behind it that go with it while they are small."""
-    rows, first = 0, waiting[0] if waiting else None
-    while first is not None and waiting and waiting[0].goes_with(first):
+    """Take the first, if there is one, and those behind it that go with it while they are few rows."""
+    if not waiting:
+        return
+    first = waiting.popleft()
+    yield first
+    rows = len(first.content)
+    while waiting and waiting[0].goes_with(first):
         rows += len(waiting[0].content)
-        if rows > _FEW and waiting[0] is not first:
+        if rows > _FEW:
             return
         yield waiting.popleft()
 
