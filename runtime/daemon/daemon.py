@@ -39,7 +39,7 @@ _BUSY_SECONDS = 1.0
 """How long the loop waits for others who write to the store; what becomes of jobs is noted when it can be."""
 
 _LARGEST = 10**9
-"""Of the numbers in requests."""
+"""Number in a request: seconds, rows or lines."""
 
 E = TypeVar("E", bound=Enum)
 
@@ -310,7 +310,7 @@ def _number(arguments: Document, name: str, otherwise: float) -> float:
     found = arguments.get(name)
     if found is None:
         return otherwise
-    if not isinstance(found, int | float) or not 0 <= found <= _LARGEST:
+    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found <= _LARGEST:
         message = f'"{name}" of the request has to be a number from 0 to {_LARGEST}'
         raise GhcmError(message, code="GHCM-722", detail=f"It is {found!r}.")
     return found

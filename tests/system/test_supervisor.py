@@ -93,7 +93,7 @@ def test_a_call_is_accepted_and_asked_for_later(shop: Running) -> None:
 
 
 def test_a_request_that_cannot_be_is_no_bug_of_the_daemon(shop: Running) -> None:
-    for wrong in ({"limit": "x"}, {"limit": float("nan")}, {"state": "over"}):
+    for wrong in ({"limit": "x"}, {"limit": float("nan")}, {"limit": True}, {"state": "over"}):
         with pytest.raises(GhcmError, match=r'has to be a number from 0|has no state "over"'):
             shop.control.ask("calls", **wrong)
 
