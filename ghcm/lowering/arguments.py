@@ -19,7 +19,6 @@ from ghcm.types import Bool, Duration, Int, String
 
 _LITERALS = {
     "duration": "a duration such as 10s",
-    "interval": "a duration such as 10s, an interval such as (-1m, 5m), or forever",
     "int": "a whole number",
     "float": "a number",
     "string": "a string",
