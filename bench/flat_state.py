@@ -30,7 +30,7 @@ from tests.unit.runtime.operators.harness import module_of
 
 __all__ = ["measure"]
 
-EVENTS, STEP, TENTHS = 10_000_000, 65_536, 10
+_STEP, _TENTHS = 65_536, 10
 _PER_S, _OF_KEY, _DISORDER_US = 10_000, 100, 1_000_000
 
 PROGRAM = """
@@ -69,8 +69,8 @@ class _Nobody:
         raise AssertionError(publication)
 
 
-def measure(events: int = EVENTS) -> list[Row]:
-    """A row for each subject."""
+def measure(events: int) -> list[Row]:
+    """A row for each subject, of so many events."""
     return [_kept(subject, what, events) for subject, what in SUBJECTS.items()]
 
 
@@ -83,8 +83,8 @@ def _kept(subject: str, what: str, events: int) -> Row:
     sizes: list[int] = []
     memory: list[int] = []
     began = time.perf_counter()
-    for tenth in range(TENTHS):
-        _feed(operator, task, unit, events * tenth // TENTHS, events * (tenth + 1) // TENTHS)
+    for tenth in range(_TENTHS):
+        _feed(operator, task, unit, events * tenth // _TENTHS, events * (tenth + 1) // _TENTHS)
         sizes.append(_size(operator))
         gc.collect()
         memory.append(psutil.Process().memory_info().rss)
@@ -105,8 +105,8 @@ def _size(operator: Operator) -> int:
 
 def _feed(operator: Operator, task: Task, unit: Unit, first: int, last: int) -> None:
     outbox, sides = _Nobody(), [unit.task(edge.producer) for edge in task.inputs]
-    for start in range(first, last, STEP):
-        numbers = np.arange(start, min(last, start + STEP))
+    for start in range(first, last, _STEP):
+        numbers = np.arange(start, min(last, start + _STEP))
         for ordinal, (side, part) in enumerate(zip(sides, _dealt(numbers, len(sides)), strict=True)):
             for _ in operator.process(ordinal, _batch(side, part), outbox):
                 pass
@@ -136,11 +136,3 @@ def _batch(side: Task, numbers: np.ndarray) -> Batch:
     frame = pl.DataFrame({name: columns[name] for name in names})
     frame = frame.with_columns(times.alias("@time"), (times - _DISORDER_US).alias("@watermark"))
     return Batch.from_frame(side.schema, frame, timed=side.collection.timed)
-
-
-if __name__ == "__main__":
-    import sys
-
-    from bench.table import show
-
-    show(measure(int(sys.argv[1])))

@@ -17,8 +17,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -69,7 +69,7 @@ def _p99(latencies: list[float]) -> float:
 def _server(folder: Path) -> Generator[Any]:
     """A Redis of its own, which keeps nothing on disk."""
     path = str(folder / "r.sock")
-    command = [find_redis_server(), "--port", "0", "--unixsocket", path, "--save", "", "--dir", str(folder)]
+    command = [str(find_redis_server()), "--port", "0", "--unixsocket", path, "--save", "", "--dir", str(folder)]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
         while not Path(path).exists():
@@ -90,19 +90,30 @@ def _turn(contestant: str, folder: Path, text: Path, client: Any, seconds: float
     command = [sys.executable, "-m", "bench.latency"]
     path = str(folder / "r.sock")
     feeding = [*command, "feed", str(text), str(seconds + _WARM_S), path if contestant == "nothing" else ""]
-    with subprocess.Popen(feeding, stdout=subprocess.PIPE, text=True) as feeder:
+    with ExitStack() as started:
+        feeder = started.enter_context(_process(feeding, stdout=subprocess.PIPE))
         assert feeder.stdout is not None
         port = feeder.stdout.readline().strip()
         working = None
         if contestant != "nothing":
             environment = {**os.environ, **(SLOT if contestant == "own" else {})}
-            working = subprocess.Popen([*command, contestant, str(folder), port, path], env=environment)
+            working = started.enter_context(_process([*command, contestant, str(folder), port, path], env=environment))
         sent = _RATE // _MARKED * int(seconds + _WARM_S)
         found = list(_read(client, sent))
         if working is not None and working.wait():
             raise SystemExit(f"{_NAMES[contestant]} has failed")
     begin = min(due for due, _ in found)
     return [moment - due for due, moment in found if due >= begin + _WARM_S]
+
+
+@contextmanager
+def _process(command: Sequence[str], **options: Any) -> Generator[subprocess.Popen[str]]:
+    """A process that ends with the block at the latest: one whose peer has failed would wait for ever."""
+    with subprocess.Popen(command, text=True, **options) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def _read(client: Any, count: int) -> Iterator[tuple[float, float]]:
