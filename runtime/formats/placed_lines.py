@@ -11,8 +11,8 @@ from ghcm.runtime.data.arrow import Octets, Places, cut_out
 
 @dataclass(frozen=True, slots=True)
 class PlacedLines:
-    """Lines in order, of which each has its end behind it. There may be blanks in front of a line, or whatever else if
-    nobody reads it but by these places.
+    """Lines in order, at least one, of which each has its end behind it. There may be blanks in front of a line, or
+    whatever else if nobody reads it but by these places.
     """
 
     memory: Octets

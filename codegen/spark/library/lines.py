@@ -203,6 +203,7 @@ def numbered(job: Job, lines: DataFrame, names: Sequence[str], compression: str 
 
 
 PIECES = StructType([*LINES.fields[1:3], StructField("@before", LongType())])
+"""How many lines of a file are before a piece."""
 
 
 def pieces_of(job: Job, names: Sequence[str], compression: str) -> dict[str, list[tuple[int, int]]]:

@@ -35,7 +35,7 @@ _AT_ONCE = 1 << 19
 """Bytes that are cut at once, unless one batch has more: so few are still near the processor when they are."""
 _NEWLINE, _BLANKS, _BLANK = b"\n"[0], 0x20202020, 4
 _FARTHEST = 64
-"""Bytes between two values that are worth to be made blank: keys are longer, and then values are copied sooner."""
+"""Bytes between two values that are made blank at most. Where keys are longer, it is faster to copy the values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +211,8 @@ class Cutter:
 
 
 def _made_lines(room: Octets, values: Spans, begin: int, end: int) -> bool:
-    """Put a line end behind each value, and blanks in front of the next one, in what begins and ends there; False if
-    one is null, or far from the next.
+    """Put a line end behind each value, and blanks from there to the next one, between these two places of the room.
+    False, with nothing changed, if a value is null or far from the next.
     """
     lefts, rights = np.append(begin, values.ends), np.append(values.starts, end)
     farthest = (rights - lefts).max()
