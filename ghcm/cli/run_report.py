@@ -77,7 +77,7 @@ class Report:
         for warning in status["warnings"]:
             terminal.note(f"warning: {warning}")
         for sink, rows in kept.items():
-            terminal.note(f"note:    {sink} has {_count(rows, 'row')} of earlier runs; this one appends to it")
+            terminal.note(f"note:    {sink} has {counted(rows, 'row')} of earlier runs; this one appends to it")
         for path in self._edited:
             terminal.note(f"warning: {path} was edited since the bundle was built; it is used as it is")
 
@@ -173,7 +173,7 @@ class Report:
             terminal.warn("warning: records have failed, and nothing was written to any sink (--strict: end with 1)")
         for unit, count in dead.items():
             folder = self._state.dead / self.program.name / unit
-            terminal.warn(f"{_count(count, 'record')} of {unit} failed: see {folder}")
+            terminal.warn(f"{counted(count, 'record')} of {unit} failed: see {folder}")
             if reason := first_reason(folder):
                 terminal.note(f"    the first: {reason}")
 
@@ -210,7 +210,12 @@ def _stopped(call: dict[str, Any]) -> bool:
     return bool(error and error["code"] == "GHCM-748")
 
 
-def _count(number: int, what: str) -> str:
+def counted(number: int, what: str) -> str:
+    """So many of what is named by one of them.
+
+    >>> counted(1, "row"), counted(1000, "row")
+    ('1 row', '1,000 rows')
+    """
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 

@@ -170,6 +170,7 @@ _LOOK_SECONDS = 0.25
 
 def _followed(sink: Sink, connections: Connections) -> Iterator[Iterable[Row]]:
     """What is there, and then what each commit adds or changes, without end."""
+    from ghcm.cli.run_report import counted
     from ghcm.runtime.sinks.sink import read, rows_of_call, view
     from ghcm.spg.connectors import Mode
     from ghcm.values import compact, own_writer
@@ -189,9 +190,8 @@ def _followed(sink: Sink, connections: Connections) -> Iterator[Iterable[Row]]:
                 page = rows_of_call(sink, connections, call=each, version=each, limit=sys.maxsize)
                 yield page.rows
                 if missing := page.total - len(page.rows):
-                    terminal.note(
-                        f"{missing:,} rows came too fast to be told from others; without --follow all are read"
-                    )
+                    lacking = counted(missing, "row")
+                    terminal.note(f"{lacking} came too fast to be told from others; without --follow all are read")
         seen.update(new)
         time.sleep(_LOOK_SECONDS)
 

@@ -275,7 +275,7 @@ def test_a_table_of_a_database_is_counted_and_followed(
         read("d.istream", "rows", follow=True, limit=4)
     said = capsys.readouterr()  # rows of a stream can be told apart until its next commit
     assert [json.loads(line)["n"] for line in said.out.splitlines()] == [0, 1, 2, 4]
-    assert said.err == "1 rows came too fast to be told from others; without --follow all are read\n"
+    assert said.err == "1 row came too fast to be told from others; without --follow all are read\n"
 
 
 def test_a_question_in_sql_is_answered(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
