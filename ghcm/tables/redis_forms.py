@@ -65,12 +65,24 @@ class Form:
 
     def staged(self, pairs: Iterable[tuple[str, str]], part: int, first: int) -> Iterator[tuple[str, str]]:
         """Fields and values of the staging hash for keys and texts; `part` and `first` number what is appended."""
-        for number, (key, text) in enumerate(pairs, first):
-            if len(key) > LONGEST_KEY:
-                message = f'a record gives a key of {len(key):,} characters, which begins with "{key[:40]}"'
-                hint = f"it may have {LONGEST_KEY:,}: filter(...) takes such records out."
-                raise GhcmError(message, code="GHCM-734", hint=hint)
+        for number, (key, text) in enumerate(_short(pairs), first):
             yield (f"{part}-{number}", compact([key, text])) if self.appends else (key, text)
+
+    def show(self, write: Write, pairs: Iterable[tuple[str, str]], note: Callable[[Any], object]) -> None:
+        """Have readers see rows at once, by keys and texts as they are before they are staged; `note` puts what is to
+        be noted of them into the same pipeline. Rows that come again are appended again.
+        """
+        rows = [*_short(pairs)]
+
+        def put(pipe: Any) -> None:
+            if self.appends:
+                keys, texts = _numbered(rows)
+                pipe.eval(_SHOW, len(keys), *keys, self.name, self._milliseconds or "", *texts)
+            else:
+                self._put(pipe, dict(rows))
+            note(pipe)
+
+        write(put, together=self.appends)
 
     def publish(self, run: Run, write: Write, prefix: str, version: str, record: str, parts: Sequence[int]) -> None:
         """Make a prepared version visible and note `record` of it. `parts`: the rows of each part of what is appended.
@@ -115,11 +127,27 @@ class Form:
                     pipe.set(key, text, px=expire)
 
     def _append(self, pipe: Any, prefix: str, version: str, rows: list[Any], done: int) -> None:
-        keys = {key: number for number, key in enumerate(dict.fromkeys(key for key, _ in rows), 3)}
-        said = (version, done, done + len(rows), self.name, self._milliseconds or "")
-        texts = (part for key, text in rows for part in (keys[key], text))
+        keys, texts = _numbered(rows)
         notes = (f"{prefix}:@progress", f"{prefix}:@prepared")
+        said = (version, done, done + len(rows), self.name, self._milliseconds or "")
         pipe.eval(_APPEND, len(keys) + 2, *notes, *keys, *said, *texts)
+
+
+def _short(pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """The pairs. GhcmError at a key that is too long."""
+    for key, text in pairs:
+        if len(key) > LONGEST_KEY:
+            message = f'a record gives a key of {len(key):,} characters, which begins with "{key[:40]}"'
+            hint = f"it may have {LONGEST_KEY:,}: filter(...) takes such records out."
+            raise GhcmError(message, code="GHCM-734", hint=hint)
+        yield key, text
+
+
+def _numbered(rows: Iterable[tuple[str, str]]) -> tuple[list[str], Iterator[str | int]]:
+    """The keys, and of each row the number of its key, from 1 on, and its text."""
+    rows = [*rows]
+    keys = {key: number for number, key in enumerate(dict.fromkeys(key for key, _ in rows), 1)}
+    return [*keys], (part for key, text in rows for part in (keys[key], text))
 
 
 def _portions(run: Run, staging: str, names: Iterator[str]) -> Iterator[list[Any]]:
@@ -166,28 +194,41 @@ if ARGV[1] ~= '' then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 """
 _HASH_ID = sha1(_HASH.encode(), usedforsecurity=False).hexdigest()
 
-_APPEND = """
--- KEYS: progress, prepared, the keys; ARGV: version, rows before, rows after, form, milliseconds or '', then of each
--- row the number of its key and its text
-if redis.call('HEXISTS', KEYS[2], ARGV[1]) == 0 then return end
-if (redis.call('HGET', KEYS[1], ARGV[1]) or '0') ~= ARGV[2] then return end
-for i = 3, #KEYS do
-  local kind = redis.call('TYPE', KEYS[i]).ok
-  if kind ~= 'none' and kind ~= ARGV[4] then
-    return redis.error_reply('WRONGTYPE "' .. KEYS[i] .. '" is a ' .. kind .. ' and no ' .. ARGV[4])
+_PUSH = """
+local function push(first, form, milliseconds, at)
+  -- adds to the keys from the first one on; from `at` on stand, of each row, the number of its key and its text
+  for i = first, #KEYS do
+    local kind = redis.call('TYPE', KEYS[i]).ok
+    if kind ~= 'none' and kind ~= form then
+      return redis.error_reply('WRONGTYPE "' .. KEYS[i] .. '" is a ' .. kind .. ' and no ' .. form)
+    end
+  end
+  for i = at, #ARGV, 2 do
+    local key = KEYS[first - 1 + tonumber(ARGV[i])]
+    if form == 'list' then redis.call('RPUSH', key, ARGV[i + 1])
+    else redis.call('XADD', key, '*', unpack(cjson.decode(ARGV[i + 1]))) end
+  end
+  for i = first, #KEYS do
+    if milliseconds ~= '' then redis.call('PEXPIRE', KEYS[i], milliseconds) end
   end
 end
-for i = 6, #ARGV, 2 do
-  local key = KEYS[tonumber(ARGV[i])]
-  if ARGV[4] == 'list' then redis.call('RPUSH', key, ARGV[i + 1])
-  else redis.call('XADD', key, '*', unpack(cjson.decode(ARGV[i + 1]))) end
-end
-for i = 3, #KEYS do
-  if ARGV[5] ~= '' then redis.call('PEXPIRE', KEYS[i], ARGV[5]) end
-end
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
 """
 """A script is not undone where a step of it fails: so whatever can be refused is refused before the first row."""
+
+_APPEND = (
+    _PUSH
+    + """
+-- KEYS: progress, prepared, the keys; ARGV: version, rows before, rows after, form, milliseconds or '', the rows
+if redis.call('HEXISTS', KEYS[2], ARGV[1]) == 0 then return end
+if (redis.call('HGET', KEYS[1], ARGV[1]) or '0') ~= ARGV[2] then return end
+local refused = push(3, ARGV[4], ARGV[5], 6)
+if refused then return refused end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+"""
+)
+
+_SHOW = _PUSH + "return push(1, ARGV[1], ARGV[2], 3)"
+"""KEYS: the keys; ARGV: form, milliseconds or '', the rows."""
 
 SHRINK = """
 local function shrink(prefix)

@@ -2,35 +2,44 @@
 seen. What is seen with a snapshot alone goes by `SinkWriter`.
 """
 
-import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import polars as pl
 
 from ghcm.runtime.data.columns import Row
+from ghcm.runtime.sinks.backend import SinkWriter
 from ghcm.runtime.sinks.passing import PassingWriter
+
+
+class ShowingWriter(SinkWriter, Protocol):
+    """A `SinkWriter` that can also do without versions; it asks by itself whether it may write."""
+
+    def show(self, rows: Sequence[Row] | pl.DataFrame) -> None:
+        """Have readers see these rows now."""
+        ...
+
+    def hide(self, rows: Sequence[Row] | pl.DataFrame) -> None:
+        """Have readers no longer see the rows with the keys of these."""
+        ...
 
 
 @dataclass
 class AtOnceWriter(PassingWriter):
-    """A `SinkWriter` that commits what it is handed, each time as a version of its own; the versions that it is asked
-    to prepare have nothing left to show.
+    """A `SinkWriter` that shows what it is handed; the versions that it is asked to prepare have nothing left to show,
+    but see to it that what was shown stays.
     """
 
+    showing: ShowingWriter
     written: int = 0
 
     def write(self, rows: Sequence[Row] | pl.DataFrame) -> None:
-        self._show(self.writer.write, rows)
+        self.showing.show(rows)
+        self.written += len(rows)
 
     def remove(self, rows: Sequence[Row] | pl.DataFrame) -> None:
-        self._show(self.writer.remove, rows)
-
-    def _show(self, take: Callable[[Sequence[Row] | pl.DataFrame], None], rows: Sequence[Row] | pl.DataFrame) -> None:
-        take(rows)
-        version = f"at-once-{uuid.uuid4().hex}"
-        self.writer.prepare(version)
-        self.writer.commit(version)
+        self.showing.hide(rows)
         self.written += len(rows)
 
     @property

@@ -34,10 +34,14 @@ class KeyedForm:
 
     def pairs(self, rows: Sequence[Row] | pl.DataFrame, first: int = 0) -> Iterator[tuple[str, str]]:
         """Field and value of each row, in order; `first` is the number of the first one, where fields are numbered."""
+        pairs = self.texts(rows)
+        return pairs if self.shown is None else self.shown.staged(pairs, 0, first)
+
+    def texts(self, rows: Sequence[Row] | pl.DataFrame) -> Iterator[tuple[str, str]]:
+        """Key and text of each row, in order."""
         if isinstance(rows, pl.DataFrame):
             rows = rows_of(rows, [(field.name, field.type) for field in self._columns.fields])
-        pairs = ((self._key_text(self._key(row)), self._text(row)) for row in rows)
-        return pairs if self.shown is None else self.shown.staged(pairs, 0, first)
+        return ((self._key_text(self._key(row)), self._text(row)) for row in rows)
 
     def _json(self, row: Row) -> str:
         return compact(self._to_json(row))

@@ -19,13 +19,14 @@ the key prefix, part of all other keys.
 
 import json
 import uuid
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import cast
 
 import polars as pl
 import redis
+from redis.client import Pipeline
 from redis.typing import EncodableT, FieldT
 
 from ghcm.errors import GhcmError
@@ -64,6 +65,32 @@ class RedisWriter:
     def remove(self, rows: Sequence[Row] | pl.DataFrame) -> None:
         """As `SinkWriter.remove`: the staged row of what is to go is empty."""
         self._stage(((field, "") for field, _ in self._form.pairs(rows)), len(rows))
+
+    def show(self, rows: Sequence[Row] | pl.DataFrame) -> None:
+        """As `ShowingWriter.show`: one request for a thousand rows, noted as a version of their own."""
+        pairs = self._form.texts(rows)
+        while chunk := [*islice(pairs, _CHUNK)]:
+            if self._form.shown is not None:
+                self._form.shown.show(self._connections.write, chunk, partial(self._note, rows=len(chunk)))
+            else:
+                self._connections.write(partial(self._change, rows=dict(chunk)))
+
+    def hide(self, rows: Sequence[Row] | pl.DataFrame) -> None:
+        """As `ShowingWriter.hide`."""
+        pairs = self._form.texts(rows)
+        while chunk := {key: "" for key, _ in islice(pairs, _CHUNK)}:
+            self._connections.write(partial(self._change, rows=chunk))
+
+    def _change(self, pipe: Pipeline, rows: Mapping[str, str]) -> None:
+        if kept := {key: text for key, text in rows.items() if text}:
+            pipe.hset(self._prefix, mapping=cast("Mapping[FieldT, EncodableT]", kept))
+        if gone := [key for key, text in rows.items() if not text]:
+            pipe.hdel(self._prefix, *gone)
+        self._note(pipe, len(rows))
+
+    def _note(self, pipe: Pipeline, rows: int) -> None:
+        record = json.dumps({"rows": rows, "time": now_us()})
+        pipe.eval(NOTE, 1, self._prefix, f"at-once-{uuid.uuid4().hex}", record)
 
     def _stage(self, pairs: Iterator[tuple[str, str]], rows: int) -> None:
         key = f"{self._prefix}:@open:{self._open}"
@@ -341,6 +368,15 @@ redis.call('HSET', prefix .. ':@versions', ARGV[1], ARGV[2])
 redis.call('HDEL', prefix .. ':@prepared', ARGV[1])
 if old and old ~= ARGV[1] then redis.call('EXPIRE', prefix .. ':' .. old, ARGV[3]) end
 shrink(prefix)
+"""
+)
+
+NOTE = (
+    SHRINK
+    + """
+-- ARGV: version, record
+redis.call('HSET', KEYS[1] .. ':@versions', ARGV[1], ARGV[2])
+shrink(KEYS[1])
 """
 )
 

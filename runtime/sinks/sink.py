@@ -14,7 +14,7 @@ from ghcm.errors import GhcmError
 from ghcm.fence import hold
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.pubsub.connections import Connections
-from ghcm.runtime.sinks.at_once import AtOnceWriter
+from ghcm.runtime.sinks.at_once import AtOnceWriter, ShowingWriter
 from ghcm.runtime.sinks.backend import KeyOf, Page, SinkBackend, SinkView, SinkWriter
 from ghcm.runtime.sinks.fenced import fenced
 from ghcm.spg.connectors import Kafka, Parquet, Redis, unreadable
@@ -75,7 +75,8 @@ def open_writer(
     hold(connections.fence)  # opening may make a table, or give it columns
     opened = _backend(sink, "written").open_writer(sink, connections, writer=writer, key=key, call=call)
     at_once = isinstance(sink.connector, Redis) and sink.connector.delivery == "at_least_once" and call is None
-    return AtOnceWriter(fenced(opened, connections)) if at_once else fenced(opened, connections)
+    passing = fenced(opened, connections)
+    return AtOnceWriter(passing, cast("ShowingWriter", opened)) if at_once else passing
 
 
 def read(sink: Sink, connections: Connections, *, version: str | None = None, call: str | None = None) -> Iterator[Row]:

@@ -216,6 +216,28 @@ def test_a_key_of_another_kind_is_refused_before_anything_is_written(
     assert client.zcard(name) == 1 if name == "best" else len(entries(connections, name)) == 1
 
 
+def test_what_is_shown_at_once_stands_as_what_is_shown_by_versions(connections: Connections) -> None:
+    text = SINKS.replace(", record", ", delivery = at_least_once, record")
+    sinks, client = {sink.name: sink for sink in checked(text).sinks}, plain(connections)
+    for name, sink in sinks.items():
+        writer = opened(sink, connections)
+        rows: list[Row] = [("ann", 1.5), ("ann", 2.5)] if name in ("best", "latest") else [*visits(0, 3), *visits(1)]
+        for some in (rows[:1], rows[1:], []):
+            writer.write(some)
+        first = latest_version(sink, connections)
+        assert (writer.prepare("v"), writer.commit("v").version) == (len(rows), "v")
+        assert first and first.startswith("at-once-") and latest_version(sink, connections) == "v"
+        writer.close()
+    assert [each["n"] for each in entries(connections, "log:u0")] == [0, 3]
+    assert [int(each["n"]) for each in entries(connections, "events")] == [0, 3, 1]
+    assert client.hgetall("user:u0") == {"user": "u0", "n": "3"} and 3500 < client.ttl("user:u0") <= 3600
+    assert (client.get("latest:ann"), client.zscore("best", "ann")) == ("2.5", 2.5)
+    client.set("log", "of somebody else")
+    with pytest.raises(GhcmError) as refused:
+        opened(sinks["log"], connections).write(visits(1))
+    assert 'WRONGTYPE "log" is a string and no list' in (refused.value.detail or "")
+
+
 def test_commits_are_known_and_rows_are_not_read_back(sinks: dict[str, Sink], connections: Connections) -> None:
     sink = sinks["log"]
     assert latest_version(sink, connections) is None
