@@ -72,7 +72,9 @@ stream feed {{
   seen = numbers.map_to_pair(n => (n.number, 1)).reduce_by_key((a, b) => a + b)
 }}
 
-responsive stream copy() {{ feed.seen.read().to(copies) }}
+responsive stream copy() {{
+  feed.seen.read().map(p => {{ key: p.key, text: "with which the file is larger than the snapshot" }}).to(copies)
+}}
 """
 
 
@@ -84,7 +86,7 @@ def test_a_call_of_a_stream_unit_whose_sink_finds_no_room_waits_for_it(tmp_path:
         until(lambda: daemon.job(job)["inputs_done"], "the table")
         engine = psutil.Process(daemon.pid(job))
         largest = max(path.stat().st_size for path in daemon.state.path.rglob("*") if path.is_file())
-        limit([engine], largest + 200_000, daemon)  # the store has room, and what the call writes has none
+        limit([engine], largest + 200_000, daemon)  # the store has room, and the file of the call has none
 
         accepted = daemon.post("/programs/copying/units/copy/calls", {}, Idempotency_Key="it")
         assert accepted.status == 202, accepted.text
