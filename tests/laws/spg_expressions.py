@@ -35,7 +35,17 @@ from tests.laws.spg_signatures import signatures_by_result
 from tests.laws.spg_values import SCALARS, values_of, variants_of
 from tests.laws.spg_variants import as_enum, matched, united
 
-__all__ = ["PATTERNS", "SIGNATURES", "call_of", "constants_of", "expressions", "functions", "literals", "paths_of"]
+__all__ = [
+    "PATTERNS",
+    "SIGNATURES",
+    "call_of",
+    "constants_of",
+    "expressions",
+    "functions",
+    "is_refused",
+    "literals",
+    "paths_of",
+]
 
 N, F, S, B, T, D, L, Y = Int(), Float(), String(), Bool(), Timestamp(), Duration(), List(String()), Bytes()
 A = Date()
@@ -313,15 +323,18 @@ def _tests(draw: st.DrawFn, of_type: Type, columns: Sequence[Var | Param], depth
 
 def call_of(name: str, *arguments: Expr) -> Call | None:
     """The call with the type of its result, or None where it does not fit, or a constant of it cannot be."""
-    function = FUNCTIONS[name]
-    resolution = resolve(function, tuple(each.type for each in arguments))
-    if resolution is None:
-        return None
-    if function.bad_constant is not None:
-        values = tuple(each.value if isinstance(each, Literal) else None for each in arguments)
-        if function.bad_constant(tuple(strip(each.type) for each in arguments), values) is not None:
-            return None
-    return Call(name, arguments, resolution.result)
+    resolution = resolve(FUNCTIONS[name], tuple(each.type for each in arguments))
+    made = None if resolution is None else Call(name, arguments, resolution.result)
+    return None if made is None or is_refused(made) else made
+
+
+def is_refused(call: Call) -> bool:
+    """Whether a constant of the call cannot be, so that no program has it."""
+    rule = FUNCTIONS[call.function].bad_constant
+    if rule is None:
+        return False
+    values = tuple(each.value if isinstance(each, Literal) else None for each in call.arguments)
+    return rule(tuple(strip(each.type) for each in call.arguments), values) is not None
 
 
 @st.composite
