@@ -114,6 +114,13 @@ def test_settings_are_read_without_clients_of_servers() -> None:
     assert {"asyncio", *HEAVY} & set(fresh.stdout.split()) == set()
 
 
+def test_the_daemon_looks_after_letters_and_jobs_without_columns() -> None:
+    modules = "ghcm.runtime.daemon.daemon, ghcm.runtime.daemon.housekeeping, ghcm.runtime.sinks.old_letters"
+    fresh = python("-c", f"import sys, {modules}; print(*sys.modules)")
+    assert fresh.returncode == 0, fresh.stderr
+    assert {"polars", "pyarrow", "numpy"} & set(fresh.stdout.split()) == set()
+
+
 def test_imports_are_absolute_and_name_ghcm() -> None:
     found: list[str] = []
     for path in modules():

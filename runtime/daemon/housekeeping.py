@@ -20,6 +20,7 @@ from ghcm.runtime.daemon.state import StateDirectory
 from ghcm.runtime.jobs.store import Job, Store
 from ghcm.runtime.pubsub.envelope import now_us
 from ghcm.runtime.settings import Keep
+from ghcm.runtime.sinks import old_letters
 
 log = logging.getLogger("ghcm.daemon")
 
@@ -79,8 +80,6 @@ class Housekeeping:
         tables = self._tables()
         if not tables:
             return
-        from ghcm.runtime.sinks import kept_letters  # with Polars: twice the memory of a daemon, and of its start
-
         jobs: dict[str, list[str]] = {}
         running: set[str] = set()
         for job in self.store.jobs.find():
@@ -93,7 +92,7 @@ class Housekeeping:
                 if program not in jobs or (program not in running and _touched(table) >= before):
                     continue
                 most, snapshots = self.keep.letters_bytes, self.keep.snapshots
-                if gone := kept_letters.thin(table, int(before * 1e6), most, jobs[program], snapshots):
+                if gone := old_letters.thin(table, int(before * 1e6), most, jobs[program], snapshots):
                     log.info('%d dead letters in "%s" are removed, the oldest', gone, table)
             except (GhcmError, OSError) as error:  # the next time
                 log.warning('the oldest dead letters in "%s" cannot be removed yet: %s', table, error)

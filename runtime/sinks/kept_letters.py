@@ -1,12 +1,10 @@
-"""The dead letters that are kept, as people look at them: counted, one by one or by reason and place, and cleared; and
-how the oldest go while more come.
+"""The dead letters that are kept, as people look at them: counted, one by one or by reason and place, and cleared.
 
 A table of them stands in `<folder>/<program>/<unit>`; `.<unit>.cleared` beside it says since when its letters count,
 and `.<unit>.replayed` until when those of a task do not, because they have run through the program again.
 """
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -20,11 +18,8 @@ from ghcm.runtime.formats.file_readers import read_file
 from ghcm.runtime.pubsub.envelope import now_us
 from ghcm.spg.connectors import Files
 from ghcm.tables.plain import PlainTable
-from ghcm.tables.versions import Version, explained, series_of
+from ghcm.tables.versions import Version, explained
 from ghcm.values.timestamps import timestamp_text
-
-_AT_ONCE = 1000
-"""Versions that are removed under one lock."""
 
 
 def tables(folders: Iterable[Path], program: str | None = None, unit: str | None = None) -> list[Path]:
@@ -109,34 +104,6 @@ def clear(found: Sequence[Path]) -> int:
     for table in found:
         _mark(table).write_text(str(now_us()), encoding="ascii")
     return cleared
-
-
-def thin(table: Path, before: int, most: int, jobs: Iterable[str], snapshots: int) -> int:
-    """Remove the oldest versions of a table, which others may write: what was committed before this moment
-    (microseconds), and what is beyond so many bytes; how many letters. What a snapshot of these jobs may name stays:
-    the last versions of each of their runs, as many as there are snapshots and one that is just being taken.
-    """
-    prefixes, kept = tuple(f"{job}-" for job in jobs), Counter[str]()
-    gone: list[Version] = []
-    for commit in reversed(_commits(table)):
-        most -= sum(_size(table / file.name) for file in commit.files)
-        series, number = series_of(commit.version)
-        if number and commit.version.startswith(prefixes):
-            kept[series] += 1
-            if kept[series] <= snapshots + 1:
-                continue
-        if most < 0 or commit.time < before:
-            gone.append(commit)
-    gone.reverse()
-    for at in range(0, len(gone), _AT_ONCE):  # who writes waits for each portion
-        PlainTable(table).forget(gone[at : at + _AT_ONCE])
-    return sum(each.rows for each in gone)
-
-
-def _size(file: Path) -> int:
-    with suppress(FileNotFoundError):
-        return file.stat().st_size
-    return 0
 
 
 def _commits(table: Path) -> list[Version]:

@@ -12,10 +12,8 @@ from ghcm.runtime.jobs.database import LOG_BYTES
 from tests.system.running import Running
 
 _MB = 1 << 20
-_MORE = 160 * _MB
-"""What a process may need besides half as much again: threads, each with an arena of its own, libraries that only a
-fault has it load, and what it gathers for those that are away.
-"""
+_MORE = 64 * _MB
+"""What a process may need besides half as much again: threads, and what it gathers for those that are away."""
 _JAVA = 2048 * _MB
 """The heap of the Spark driver is 1 GB, and Java needs as much again at most for code, threads and buffers."""
 _LOG = 2 * LOG_BYTES
