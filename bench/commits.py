@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
 from statistics import median
@@ -56,19 +57,20 @@ class _Watch:
 
     table: deltalake.DeltaTable
     commits: int = 0
+    live: int = 0
     most: int = 0
     _seen: int = field(default=-1)
 
-    def look(self) -> int:
-        """The live files now."""
+    def has_seen(self, commits: int) -> bool:
+        """Whether there are so many commits by now, and files enough to read."""
         self.table.update_incremental()
         newest = self.table.version()
         done = self.table.history(newest - self._seen) if newest > self._seen else []
         self.commits += sum(each["operation"] == "WRITE" for each in done)
         self._seen = newest
-        live = len(self.table.file_uris())
-        self.most = max(self.most, live)
-        return live
+        self.live = len(self.table.file_uris())
+        self.most = max(self.most, self.live)
+        return self.live >= _LIVE and self.commits >= commits
 
 
 def measure(commits: int) -> list[Row]:
@@ -80,18 +82,25 @@ def measure(commits: int) -> list[Row]:
         with private_daemon(StateDirectory(folder / "state"), "embedded", "127.0.0.1", 0) as daemon:
             daemon.status()  # it listens then
             daemon.control.ask("submit", bundle=str(bundle), base=str(folder))
-            while not deltalake.DeltaTable.is_deltatable(str(folder / "rows")):
-                time.sleep(_LOOK_S)
+            _until(lambda: deltalake.DeltaTable.is_deltatable(str(folder / "rows")), daemon)
             begun, watch, rows = time.monotonic(), _Watch(deltalake.DeltaTable(folder / "rows")), list[Row]()
             for stage in range(_STAGES + 1):
-                while (live := watch.look()) < _LIVE or watch.commits < commits * stage // _STAGES:
-                    time.sleep(_LOOK_S)
-                rows.append(_row(watch, live, time.monotonic() - begun, folder, stage))
+                due = commits * stage // _STAGES
+                _until(partial(watch.has_seen, due), daemon)
+                rows.append(_row(watch, time.monotonic() - begun, folder, stage))
                 print(rows[-1].subject, rows[-1].figure, rows[-1].beside, rows[-1].how, sep="; ", flush=True)
             return rows
 
 
-def _row(watch: _Watch, live: int, seconds: float, folder: Path, stage: int) -> Row:
+def _until(holds: Callable[[], bool], daemon: Any) -> None:
+    """Wait for that. SystemExit where no job is at work any more that could bring it about."""
+    while not holds():
+        if all(each["state"] in ("failed", "stopped", "done") for each in daemon.control.ask("list")["jobs"]):
+            raise SystemExit("the stream has ended: see its log")
+        time.sleep(_LOOK_S)
+
+
+def _row(watch: _Watch, seconds: float, folder: Path, stage: int) -> Row:
     """Read what is there, each row once, and the same rows where one commit has written them."""
     same = folder / f"same-{stage}"
     pl.read_delta(str(folder / "rows")).write_delta(str(same))
@@ -99,7 +108,7 @@ def _row(watch: _Watch, live: int, seconds: float, folder: Path, stage: int) -> 
     return Row(
         "commits",
         f"{watch.commits:,} commits in {seconds:,.0f} s",
-        f"{live} live files, at most {watch.most}; " + _told(found, 0),
+        f"{watch.live} live files, at most {watch.most}; " + _told(found, 0),
         f"one commit: {_told(found, 1)}",
         f"{len(by_polars(same)):,} rows, median and best of {_READINGS}; load {os.getloadavg()[0]:.1f}",
     )

@@ -73,20 +73,21 @@ class RedisWriter:
             if self._form.shown is not None:
                 self._form.shown.show(self._connections.write, chunk, partial(self._note, rows=len(chunk)))
             else:
-                self._connections.write(partial(self._change, rows=dict(chunk)))
+                self._connections.write(partial(self._put, rows=dict(chunk)))
 
     def hide(self, rows: Sequence[Row] | pl.DataFrame) -> None:
         """As `ShowingWriter.hide`."""
-        pairs = self._form.texts(rows)
-        while chunk := {key: "" for key, _ in islice(pairs, _CHUNK)}:
-            self._connections.write(partial(self._change, rows=chunk))
+        keys = (key for key, _ in self._form.texts(rows))
+        while chunk := [*islice(keys, _CHUNK)]:
+            self._connections.write(partial(self._take_back, keys=chunk))
 
-    def _change(self, pipe: Pipeline, rows: Mapping[str, str]) -> None:
-        if kept := {key: text for key, text in rows.items() if text}:
-            pipe.hset(self._prefix, mapping=cast("Mapping[FieldT, EncodableT]", kept))
-        if gone := [key for key, text in rows.items() if not text]:
-            pipe.hdel(self._prefix, *gone)
+    def _put(self, pipe: Pipeline, rows: Mapping[str, str]) -> None:
+        pipe.hset(self._prefix, mapping=cast("Mapping[FieldT, EncodableT]", rows))
         self._note(pipe, len(rows))
+
+    def _take_back(self, pipe: Pipeline, keys: Sequence[str]) -> None:
+        pipe.hdel(self._prefix, *keys)
+        self._note(pipe, len(keys))
 
     def _note(self, pipe: Pipeline, rows: int) -> None:
         record = json.dumps({"rows": rows, "time": now_us()})
