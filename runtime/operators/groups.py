@@ -49,6 +49,8 @@ class GroupOperator(TaskOperator):
         behind = [each.op for each in unit.tasks for edge in each.inputs if edge.producer == task.id]
         self._told = self._table and not all(isinstance(op, Changes) and op.final for op in behind)
         """Whether anybody takes the latest values; a table that is only read needs no results at commits."""
+        self._last: Iterator[Batch] | None = None
+        """What the end of the input has made of all groups, until somebody takes it."""
         self._state = GroupState(self._code, self._layout, context, told=self._told)
         self._frames = self._state.frames
         self._windows = self._state.windows
@@ -287,7 +289,8 @@ class GroupOperator(TaskOperator):
         if self._table and self._told:
             yield from self._latest(outbox)
         elif self._table:
-            if self.whole() is None:  # those whose values cannot be given are dead
+            self._last = self.whole()
+            if self._last is None:  # those whose values cannot be given are dead
                 self._state.spill_all()
                 yield from self._single(self._state.of(UNWINDOWED), None, outbox)
         elif self._layout.window is None:
@@ -303,6 +306,9 @@ class GroupOperator(TaskOperator):
 
     def whole(self) -> Iterator[Batch] | None:
         """As `ColumnarTable.whole`."""
+        if self._last is not None:
+            last, self._last = self._last, None
+            return last
         self._settle()
         if self._frames is None or self._state.unwindowed():
             return None
