@@ -27,7 +27,7 @@ def run_once(
     """What came of the run: its sinks are committed as versions of this `call`. `parameters` as JSON has them;
     GhcmError where they do not fit. `state`: a folder for what outlives a step.
     """
-    scheduler = Scheduler(tame_collector=True, calm=False)
+    scheduler = Scheduler(tame_collector=True, prompt=False)
     return run_with(
         Services(compiled, connections, scheduler, build, "once", state, state, form), unit, parameters, call
     )

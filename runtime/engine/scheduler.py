@@ -84,11 +84,11 @@ class Timer:
 class Scheduler:
     """Runs tasklets, posted calls and timers until it is stopped. Only `post`, `call` and `stop` may be called from
     other threads. `busy_s` and `turns` tell how much it has worked, `held` how long each step, call, timer and
-    collection of garbage took (seconds), `waiting` whether nothing is to be done. `calm`: steps are short, as somebody
-    may wait for them.
+    collection of garbage took (seconds), `waiting` whether nothing is to be done. `prompt`: its steps are
+    short, as somebody may wait for them.
     """
 
-    def __init__(self, *, tame_collector: bool = False, calm: bool = True) -> None:
+    def __init__(self, *, tame_collector: bool = False, prompt: bool = True) -> None:
         self._ready: deque[Tasklet] = deque()
         self._urgent: deque[Tasklet] = deque()
         self._queued: set[int] = set()
@@ -104,7 +104,7 @@ class Scheduler:
         self._asking = Lock()
         self._thread: int | None = None
         self._tame = tame_collector
-        self._many_objects = _MANY_OBJECTS if calm else _MOST_OBJECTS
+        self._many_objects = _MANY_OBJECTS if prompt else _MOST_OBJECTS
         self._collected = self._collected_all = time.monotonic()
         self.held = Histogram()
         self.turns = 0

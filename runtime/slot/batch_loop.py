@@ -26,7 +26,7 @@ class BatchLoop:
     def __init__(self, streams: Scheduler, failed: Callable[[BaseException], None], *, tame_collector: bool) -> None:
         self._streams = streams
         self._failed = failed
-        self._scheduler = Scheduler(tame_collector=tame_collector, calm=False)
+        self._scheduler = Scheduler(tame_collector=tame_collector, prompt=False)
         self._thread = Thread(target=self._run, name="ghcm-batch", daemon=True)
 
     def services(self, services: Services) -> Services:

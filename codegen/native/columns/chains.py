@@ -166,7 +166,7 @@ class _Query:
     def _tumbling(self, line: Outside, assigner: windows.Tumbling, lateness: int) -> None:
         """The record in its window."""
         size, offset = assigner.size_us, assigner.offset_us
-        _fit(size + lateness)
+        _refuse_beyond_64_bits(size + lateness)
         start = f'column_time.truncate(pl.col("@time"), pl.lit({size:_}, pl.Int64))'
         start = f'columns.last_start(pl.col("@time"), {size:_}, {offset:_})' if offset else start
         self.at = line.at
@@ -180,7 +180,7 @@ class _Query:
         """The record in each of its windows that is open, or once in its pane."""
         size, every, (window,) = assigner.size_us, assigner.every_us, line.names
         reach = size + every + lateness
-        _fit(reach)
+        _refuse_beyond_64_bits(reach)
         offset = f", {assigner.offset_us:_}" if assigner.offset_us else ""
         self.at = line.at
         self._say()
@@ -200,7 +200,7 @@ class _Query:
         """The record in each of its windows that is open, or once in its pane."""
         size, every, offset, (window,) = assigner.size_us, assigner.every_us, assigner.offset_us, line.names
         reach = 2 * size + lateness
-        _fit(reach)
+        _refuse_beyond_64_bits(reach)
         start = f'columns.last_start(pl.col("@time"), {size:_}, {offset:_})'
         self.at = line.at
         self._say()
@@ -330,7 +330,8 @@ _LONGEST = 2**59
 """The longest reach of a window (microseconds) for which the columnar form has room in 64 bits."""
 
 
-def _fit(reach: int) -> None:
+def _refuse_beyond_64_bits(reach: int) -> None:
+    """Raise `Unsupported` for windows that the columnar form has no room for."""
     if reach > _LONGEST:
         raise Unsupported("windows of ten thousand years leave 64 bits")
 

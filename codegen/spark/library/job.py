@@ -112,11 +112,11 @@ class Job:
     """The source that is read, or the sink that is written, at the moment."""
     reading: dict[str, tuple[Step, str]] = field(default_factory=dict[str, tuple[Step, str]])
     """The files that are read, by whom, and how they are compressed."""
-    pieces: dict[tuple[str, str], list[tuple[int, int]]] = field(
-        default_factory=dict[tuple[str, str], list[tuple[int, int]]]
+    pieces: dict[tuple[str, str], dict[str, list[tuple[int, int]]]] = field(
+        default_factory=dict[tuple[str, str], dict[str, list[tuple[int, int]]]]
     )
-    """Of files whose lines were counted, as Spark names them, and how they are compressed: the first byte of each piece
-    and its lines.
+    """Of files whose lines were counted, by where they are and how they are compressed: as Spark names them, the first
+    byte of each piece and its lines. A file without lines has none.
     """
     topics: dict[str, tuple[Step, dict[int, tuple[int, int]]]] = field(
         default_factory=dict[str, tuple[Step, dict[int, tuple[int, int]]]]

@@ -210,13 +210,14 @@ def pieces_of(job: Job, names: Sequence[str], compression: str) -> dict[str, lis
     """The first byte of each piece of files and its lines, which are counted once in a run; by the files as Spark names
     them.
     """
-    counted = {path_in(file) for file, kind in job.pieces if kind == compression}
-    if fresh := [name for name in names if job.where(name) not in counted]:
+    if fresh := [name for name in names if (job.where(name), compression) not in job.pieces]:
+        found: dict[str, list[tuple[int, int]]] = {}
         rows: list[Any] = read_lines(job, fresh, compression).groupBy("@file", "@block").count().collect()
-        for row in sorted(rows):
-            job.pieces.setdefault((str(row[0]), compression), []).append((int(row[1]), int(row[2])))
-    asked = {job.where(name) for name in names}
-    return {file: each for (file, kind), each in job.pieces.items() if kind == compression and path_in(file) in asked}
+        for file, block, count in sorted(map(tuple, rows)):
+            found.setdefault(file, []).append((block, count))
+        by_path = {path_in(file): {file: pieces} for file, pieces in found.items()}
+        job.pieces |= {(where, compression): by_path.get(where, {}) for where in map(job.where, fresh)}
+    return {file: each for name in names for file, each in job.pieces[job.where(name), compression].items()}
 
 
 def handed(job: Job, rows: Sequence[tuple[Any, ...]], schema: StructType) -> DataFrame:

@@ -249,7 +249,7 @@ def _records_apart(job: Job, files: CellFiles, compression: str) -> Apart:
     if len(found) > FEW:
         files.leave([names[path_in(file)] for file in {file for file, _, _ in found}])
         return _records_apart(job, files, compression)
-    return _followed(job, files, names, lines, found, (separator, compression)) if found else Apart()
+    return _followed(job, files, lines, found, compression) if found else Apart()
 
 
 def _leave_changing(files: CellFiles, names: dict[str, str], lines: DataFrame) -> None:
@@ -294,15 +294,11 @@ class Pieces:
 
 
 def _followed(
-    job: Job,
-    files: CellFiles,
-    names: dict[str, str],
-    lines: DataFrame,
-    found: Sequence[tuple[str, int, int]],
-    form: tuple[str, str],
+    job: Job, files: CellFiles, lines: DataFrame, found: Sequence[tuple[str, int, int]], compression: str
 ) -> Apart:
-    """The records that begin with these lines, of files of this `form`: their separator and compression."""
-    separator, compression = form
+    """The records that begin with these lines."""
+    names = {job.where(name): name for name in files.heads}
+    separator = next(each.layout.separator for each in files.heads.values())
     touched = sorted({file for file, _, _ in found})
     lines = lines.where(F.col("@file").isin(touched))
     counted = pieces_of(job, [names[path_in(file)] for file in touched], compression)
