@@ -213,8 +213,8 @@ def pieces_of(job: Job, names: Sequence[str], compression: str) -> dict[str, lis
     if fresh := [name for name in names if (job.where(name), compression) not in job.pieces]:
         found: dict[str, list[tuple[int, int]]] = {}
         rows: list[Any] = read_lines(job, fresh, compression).groupBy("@file", "@block").count().collect()
-        for file, block, count in sorted(map(tuple, rows)):
-            found.setdefault(file, []).append((block, count))
+        for row in sorted(rows):
+            found.setdefault(str(row[0]), []).append((int(row[1]), int(row[2])))
         by_path = {path_in(file): {file: pieces} for file, pieces in found.items()}
         job.pieces |= {(where, compression): by_path.get(where, {}) for where in map(job.where, fresh)}
     return {file: each for name in names for file, each in job.pieces[job.where(name), compression].items()}
