@@ -119,6 +119,19 @@ def _position(scene: _Scene, source: Source) -> Span:
 
 _Words = tuple[str, str, str, str]
 
+_UNITS = {
+    word: unit
+    for unit, words in {
+        "ms": ("ms", "milli", "millisecond"),
+        "s": ("s", "sec", "second"),
+        "m": ("m", "min", "minute"),
+        "h": ("h", "hour"),
+        "d": ("d", "day"),
+    }.items()
+    for word in words
+}
+"""How people write units of time, in the singular, and how the language does."""
+
 
 def _reserved_word(scene: _Scene) -> Token | None:
     """A reserved word that stands where a name is declared or given, if that is the mistake."""
@@ -195,11 +208,19 @@ def _comment(scene: _Scene) -> str:
     return 'a comment begins with "#"' if scene.after == "FLOOR" or "//" in line else ""
 
 
+def _unit(word: Token | None) -> str | None:
+    """How the language writes this unit of time."""
+    said = str(word)
+    return _UNITS.get(said) or _UNITS.get(said.removesuffix("s"))
+
+
 def _general(scene: _Scene) -> _Words:
     known = _OPERATORS.get(str(scene.found), "") if "AND" in scene.accepted else ""
     hint = _comment(scene) or known
     if scene.kind == "STRING" and scene.before in ("date", "timestamp"):
         hint = f"beside a {scene.before} the text stands alone; elsewhere write to_{scene.before}({scene.found})"
+    if scene.before is not None and scene.before.type in ("INT", "FLOAT") and (unit := _unit(scene.found)):
+        hint = f"a duration is one word: {scene.before}{unit}"
     if scene.kind == "STRING" and scene.before == "f":
         hint = 'write "..." + to_string(x) + "..."'
     if scene.kind == "STRING" and scene.after == "COLON" and "NAME" in scene.accepted:
