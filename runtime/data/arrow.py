@@ -6,14 +6,13 @@ It knows nothing of the language's types.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
-Octets: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
-Places: TypeAlias = np.ndarray[Any, np.dtype[np.signedinteger[Any]]]
+from ghcm.runtime.data.arrays import Octets, Places
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,11 @@ import pyarrow.json as arrow_json
 from ghcm import types
 from ghcm.formats.fields import look_up
 from ghcm.formats.zeek_log import Dialect
+from ghcm.runtime.data.arrays import Marks
 from ghcm.runtime.data.arrow import of_arrow
 from ghcm.runtime.data.columns import dtype
 from ghcm.runtime.formats.cells import UNSURE, Typed, date, micros, moment
 from ghcm.runtime.formats.json_shape import Cells
-from ghcm.runtime.formats.json_suspects import Marks
 from ghcm.runtime.formats.tables import lacks
 from ghcm.schemas.arrow import arrow_type
 from ghcm.types import Field, Struct, Type, is_nullable, strip

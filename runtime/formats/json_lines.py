@@ -14,13 +14,14 @@ import numpy as np
 import polars as pl
 
 from ghcm.formats.records import json_parser, object_reader
+from ghcm.runtime.data.arrays import Marks
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.formats.cells import COLUMNAR_FROM, LINE, UNSURE, merged
 from ghcm.runtime.formats.chunks import BadRecord, Chunk, Letters, texts_of
 from ghcm.runtime.formats.json_columns import JsonColumns, Unfit
 from ghcm.runtime.formats.json_shape import Shape
-from ghcm.runtime.formats.json_suspects import Lines, Marks, Suspicion, is_text
+from ghcm.runtime.formats.json_suspects import Lines, Suspicion, is_text
 from ghcm.runtime.formats.placed_lines import PlacedLines
 from ghcm.types import Struct
 from ghcm.values import has_decimal

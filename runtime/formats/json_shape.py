@@ -12,17 +12,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from ghcm.runtime.data.arrow import Places, bytes_of, of_arrow
-from ghcm.runtime.formats.json_suspects import Marks
+from ghcm.runtime.data.arrays import Marks, Places, Words
+from ghcm.runtime.data.arrow import bytes_of, of_arrow
 from ghcm.runtime.formats.placed_lines import PlacedLines
-
-Words: TypeAlias = np.ndarray[Any, np.dtype[np.uint64]]
 
 _QUOTE, _ZERO, _MINUS, _BLANK, _ESCAPE = b'"0- \\'
 _VALUE = re.compile(rb'\s*"([^"\\]+)"\s*:\s*(?:"([^"\\]*)|(-?[0-9]+))(?=["\s,}])')

@@ -7,17 +7,16 @@ Too many lines may be suspected, never too few: those that are suspected are rea
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from ghcm.runtime.data.arrow import Places, of_arrow
+from ghcm.runtime.data.arrays import Marks, Places
+from ghcm.runtime.data.arrow import of_arrow
 from ghcm.types import Struct
 from ghcm.values import has_decimal
-
-Marks: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 
 _NEWLINE, _RETURN, _OPEN, _CLOSE, _ZERO, _NINE = b"\n\r{}09"
 _WORDS = r"NaN|Inf"

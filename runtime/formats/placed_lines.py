@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ghcm.runtime.data.arrow import Octets, Places, cut_out
+from ghcm.runtime.data.arrays import Octets, Places
+from ghcm.runtime.data.arrow import cut_out
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,19 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from ghcm.runtime.data.arrays import Marks, Octets, Words
 from ghcm.runtime.sources.kafka.record_batches import RecordBatch, Unread
-from ghcm.runtime.sources.kafka.record_places import (
-    MARGIN,
-    WORD,
-    Columns,
-    Marks,
-    Numbers,
-    Octets,
-    Words,
-    numbers_at,
-    objects,
-    records_in,
-)
+from ghcm.runtime.sources.kafka.record_places import MARGIN, WORD, Columns, Numbers, numbers_at, objects, records_in
 
 _CODEC, _APPENDED = 0x07, 0x08
 _PLAIN, _SNAPPY, _STREAMS = 0, 2, {1: "gzip", 3: "lz4", 4: "zstd"}

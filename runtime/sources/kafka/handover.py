@@ -18,7 +18,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ghcm.runtime.sources.kafka.record_places import Octets
+from ghcm.runtime.data.arrays import Octets
 
 ROOMS = 5
 """One that is filled, and those of objects that are taken and not yet done with."""

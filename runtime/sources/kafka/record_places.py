@@ -7,12 +7,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ghcm.runtime.data.arrays import Marks, Octets, Words
 from ghcm.runtime.sources.kafka.record_batches import RecordBatch, Unread
 
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
-Words: TypeAlias = np.ndarray[Any, np.dtype[np.uint64]]
-Octets: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
-Marks: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 Columns: TypeAlias = tuple[Numbers, ...]
 
 WORD = 8

@@ -9,7 +9,8 @@ from typing import overload
 import numpy as np
 import polars as pl
 
-from ghcm.runtime.data.arrow import Octets, cut_out
+from ghcm.runtime.data.arrays import Octets
+from ghcm.runtime.data.arrow import cut_out
 from ghcm.runtime.formats.placed_lines import PlacedLines
 from ghcm.runtime.sources.kafka.cutting import Records, Spans
 

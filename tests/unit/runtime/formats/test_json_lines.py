@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 
 from ghcm.formats.files import BYTE_ORDER_MARK
 from ghcm.functions import Failure
+from ghcm.runtime.data.arrays import Marks
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.formats import json_lines
 from ghcm.runtime.formats.cells import UNSURE
 from ghcm.runtime.formats.chunks import Chunk
 from ghcm.runtime.formats.json_lines import JsonLines
 from ghcm.runtime.formats.json_shape import Shape
-from ghcm.runtime.formats.json_suspects import Lines, Marks, Suspicion
+from ghcm.runtime.formats.json_suspects import Lines, Suspicion
 from ghcm.runtime.formats.placed_lines import PlacedLines
 from ghcm.spg.connectors import Format
 from ghcm.types import (
