@@ -172,7 +172,10 @@ def _on_spark(folder: Path, runs: int) -> dict[str, list[float]]:
         context = {"call": f"{time.monotonic_ns()}", "base": str(folder), "dead": str(folder / "dead")}
         unit.run(spark, {}, context)
 
-    contestants = {"GHCM on Spark": ours, "PySpark by hand": lambda: spark_by_hand(spark, folder)}
+    contestants: dict[str, Callable[[], object]] = {
+        "GHCM on Spark": ours,
+        "PySpark by hand": lambda: spark_by_hand(spark, folder),
+    }
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
     for _ in range(runs):
         for name, run in contestants.items():

@@ -20,7 +20,6 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from statistics import median
-from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 import polars as pl
@@ -271,12 +270,13 @@ def _spark(folder: Path, brokers: Kafka) -> Figures:
     from pyspark.sql import DataFrame
     from pyspark.sql import functions as F
 
+    from ghcm.codegen.spark.library.job import Job
     from ghcm.codegen.spark.library.servers import topics
     from ghcm.runtime.settings import Settings
     from ghcm.runtime.spark.session import Session
 
     spark = Session(Settings().spark, 2, folder).get()
-    job = SimpleNamespace(spark=spark, progress=lambda *_: None, context={"kafka": brokers.said()})
+    job = Job(spark, "topics", __file__, {"kafka": brokers.said()})
     topics.know_package(
         job, "org.apache.spark:spark-sql-kafka-0-10_2.13", "org.apache.spark.sql.kafka010.KafkaSourceProvider"
     )
