@@ -39,35 +39,71 @@ from bench.table import Row, show
 ALERTS = Path(__file__).parents[2] / "shared" / "data" / "ids_cptc2017_suricata"
 
 
+NAMES = [
+    "words",
+    "live",
+    "live_calls",
+    "latency",
+    "calls",
+    "start",
+    "compile",
+    "editor",
+    "charts",
+    "scenarios",
+    "topics",
+    "chains",
+    "techniques",
+    "expansion",
+    "state",
+    "doors",
+    "lookups",
+]
+BY_NAME_ALONE = ["nexmark", "nexmark_joins", "flat_state", "endurance", "sistream1", "eager", "commits"]
+CONTESTANTS = {"scenarios": scenarios.NAMES, "doors": doors.FORMATS, "eager": eager.NAMES, "sistream1": sistream1.NAMES}
+"""Of the benchmarks that can be run for some of theirs alone."""
+
+
 def main() -> None:
     """Run what was asked for and print one table."""
+    options = _options()
+    benchmarks: dict[str, Callable[[], list[Row]]] = {
+        "words": lambda: words.measure(options.text, options.repeat, options.runs),
+        "live": lambda: live.measure(options.flows, options.copies, options.runs),
+        "live_calls": lambda: live_calls.measure(options.flows, options.seconds),
+        "latency": lambda: latency.measure(options.seconds, options.runs),
+        "calls": lambda: calls.measure(options.seconds, 20),
+        "start": lambda: startup.measure(5),
+        "compile": lambda: compiling.measure(options.runs),
+        "editor": lambda: editing.measure(100),
+        "charts": lambda: charts.measure(50),
+        "scenarios": lambda: scenarios.measure(options.alerts, options.runs, options.of or scenarios.NAMES),
+        "doors": lambda: doors.measure(options.rows or 10_000_000, options.runs, options.of or doors.FORMATS),
+        "lookups": lookups.measure,
+        "topics": lambda: topics.measure(options.runs),
+        "chains": lambda: chains.measure(options.runs),
+        "techniques": lambda: techniques.measure(options.runs),
+        "expansion": lambda: expansion.measure(options.runs),
+        "state": state.measure,
+        "eager": lambda: eager.measure(options.rows or 24_000_000, options.runs, options.of or eager.NAMES),
+        "nexmark": lambda: nexmark.measure(options.events, options.runs),
+        "sistream1": lambda: sistream1.measure(options.rows or 48_000_000, options.runs, options.of or sistream1.NAMES),
+        "commits": lambda: commits.measure(options.commits),
+        "nexmark_joins": lambda: nexmark_joins.measure(options.events, options.runs, options.flink),
+        "flat_state": lambda: flat_state.measure(options.events),
+        "endurance": lambda: endurance.measure(options.calls),
+    }
+    show(row for name in options.only or NAMES for row in benchmarks[name]())
+
+
+def _options() -> argparse.Namespace:
+    """What the command line says. SystemExit where it cannot be."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    names = [
-        "words",
-        "live",
-        "live_calls",
-        "latency",
-        "calls",
-        "start",
-        "compile",
-        "editor",
-        "charts",
-        "scenarios",
-        "topics",
-        "chains",
-        "techniques",
-        "expansion",
-        "state",
-        "doors",
-        "lookups",
-    ]
-    by_name_alone = ["nexmark", "nexmark_joins", "flat_state", "endurance", "sistream1", "eager", "commits"]
     arguments.add_argument(
         "only",
         nargs="*",
-        choices=[*names, *by_name_alone, []],
+        choices=[*NAMES, *BY_NAME_ALONE, []],
         metavar="NAME",
-        help=f"{', '.join(names)}; all by default; {', '.join(by_name_alone)}",
+        help=f"{', '.join(NAMES)}; all by default; {', '.join(BY_NAME_ALONE)}",
     )
     arguments.add_argument("--text", type=Path, help="a folder of .txt or .txt.gz files; generated text by default")
     arguments.add_argument("--repeat", type=int, default=20, help="how often the text is repeated")
@@ -95,33 +131,11 @@ def main() -> None:
     arguments.add_argument("--commits", type=int, default=3600, help="how many there are, one a second")
     arguments.add_argument("--calls", type=int, default=100_000, help="how many there are for endurance")
     options = arguments.parse_args()
-    benchmarks: dict[str, Callable[[], list[Row]]] = {
-        "words": lambda: words.measure(options.text, options.repeat, options.runs),
-        "live": lambda: live.measure(options.flows, options.copies, options.runs),
-        "live_calls": lambda: live_calls.measure(options.flows, options.seconds),
-        "latency": lambda: latency.measure(options.seconds, options.runs),
-        "calls": lambda: calls.measure(options.seconds, 20),
-        "start": lambda: startup.measure(5),
-        "compile": lambda: compiling.measure(options.runs),
-        "editor": lambda: editing.measure(100),
-        "charts": lambda: charts.measure(50),
-        "scenarios": lambda: scenarios.measure(options.alerts, options.runs, options.of or scenarios.NAMES),
-        "doors": lambda: doors.measure(options.rows or 10_000_000, options.runs, options.of or doors.FORMATS),
-        "lookups": lookups.measure,
-        "topics": lambda: topics.measure(options.runs),
-        "chains": lambda: chains.measure(options.runs),
-        "techniques": lambda: techniques.measure(options.runs),
-        "expansion": lambda: expansion.measure(options.runs),
-        "state": state.measure,
-        "eager": lambda: eager.measure(options.rows or 24_000_000, options.runs, options.of or eager.NAMES),
-        "nexmark": lambda: nexmark.measure(options.events, options.runs),
-        "sistream1": lambda: sistream1.measure(options.rows or 48_000_000, options.runs, options.of or sistream1.NAMES),
-        "commits": lambda: commits.measure(options.commits),
-        "nexmark_joins": lambda: nexmark_joins.measure(options.events, options.runs, options.flink),
-        "flat_state": lambda: flat_state.measure(options.events),
-        "endurance": lambda: endurance.measure(options.calls),
-    }
-    show(row for name in options.only or names for row in benchmarks[name]())
+    for name in (options.only or NAMES) if options.of else ():
+        there = CONTESTANTS.get(name, ())
+        if missing := [each for each in options.of if each not in there]:
+            arguments.error(f"--of: {name} has no {', '.join(missing)}; it has {', '.join(there) or 'none to choose'}")
+    return options
 
 
 if __name__ == "__main__":
