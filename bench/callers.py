@@ -11,7 +11,7 @@ import json
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from http.client import HTTPConnection, HTTPResponse
 from urllib.parse import urlsplit
 
@@ -77,7 +77,7 @@ def load(call: Callable[[], object], rate: float, seconds: float) -> list[float]
 
     with ThreadPoolExecutor(_CALLERS) as callers:
         begin = time.perf_counter() + 0.1
-        calls = []
+        calls: list[Future[None]] = []
         for number in range(int(rate * seconds)):
             due = begin + number / rate
             time.sleep(max(0.0, due - time.perf_counter()))

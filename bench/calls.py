@@ -65,7 +65,7 @@ def _bare(bundle: Path, folder: Path, calls: int) -> list[float]:
     module = Bundle.open(bundle).unit_module("scaled", "spark")
     session = Session(Spark(), 2, folder / "spark")
     spark = session.get()
-    times = []
+    times: list[float] = []
     for number in range(calls + 3):
         context = {"call": f"bare-{number}", "base": str(folder), "dead": str(folder / "dead"), "reply": list[object]()}
         start = time.perf_counter()

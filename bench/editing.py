@@ -40,7 +40,9 @@ async def _session(changes: int) -> dict[str, list[float]]:
 
     client.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)(publish)
 
-    await client.start_io(sys.executable, "-m", "ghcm.cli", "language-server")
+    await client.start_io(  # pyright: ignore[reportUnknownMemberType]
+        sys.executable, "-m", "ghcm.cli", "language-server"
+    )
     await client.initialize_async(lsp.InitializeParams(capabilities=lsp.ClientCapabilities()))
     client.initialized(lsp.InitializedParams())
     lines = written(1000).split("\n")

@@ -128,13 +128,13 @@ def measure() -> list[Row]:
 
 def _rates(folder: Path, socket: str) -> list[Row]:
     with redis.Redis(unix_socket_path=socket) as direct:
-        pipeline: Any = direct.pipeline(transaction=False)
+        pipeline: Any = direct.pipeline(transaction=False)  # pyright: ignore[reportUnknownMemberType]
         for key in range(RECORDS):
             pipeline.set(f"user:{key}", json.dumps({"name": f"user {key}"}))
         pipeline.execute()
     proxy = Late(socket, DELAY_S)
     url = f"redis://127.0.0.1:{proxy.port}/0"
-    with redis.Redis.from_url(url) as client:
+    with redis.Redis.from_url(url) as client:  # pyright: ignore[reportUnknownMemberType]
         ways: list[tuple[str, Callable[[], float]]] = [
             ("lookup", lambda: _by_ghcm(folder, url)),
             ("by hand, one key after the other", lambda: _one_by_one(client)),

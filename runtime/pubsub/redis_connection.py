@@ -67,7 +67,7 @@ def open_client(
     """A client whose commands raise at once when the connection is lost, and after so many `seconds` without an answer;
     connections are made when they are needed.
 
-    `connected` is called with each in topic of its `on_connect`.
+    `connected` is called with each new connection, in place of its `on_connect`.
     """
     limits = {} if seconds is None else {"socket_timeout": seconds, "socket_connect_timeout": seconds}
     try:
