@@ -24,6 +24,15 @@ def compare(result: Type | None) -> Rule:
     return rule
 
 
+def same(arguments: tuple[Type, ...]) -> Resolution | None:
+    """Two comparable values of one type, either perhaps null, give a bool that never is."""
+    found = compare(BOOL)(arguments)
+    if found is None:
+        return None
+    both = strip(found.parameters[0])
+    return None if isinstance(both, Null) else Resolution(tuple(nullable_like(both, each) for each in arguments), BOOL)
+
+
 NESTED = Never("Polars orders no structs, and takes nulls inside structs and lists for unknown")
 _POLARS: dict[Choice, str | Never] = {Struct: NESTED, List: NESTED, Null: Never("there is nothing to compare")}
 
@@ -39,6 +48,8 @@ def _extreme(name: str, form: str, says: str, shows: Mapping[str, str]) -> Funct
     return Function(name, form, compare(None), says=says, method=False, shows=shows, polars=polars, spark=spark)
 
 
+_BOOL, _TEXT = ("{ b: bool? }", "{ b: null }"), ("{ s: string? }", "{ s: null }")
+
 # fmt: off
 COMPARISON = (
     _comparison("eq", "a == b", "whether both are the same value", {"1 == 1.0": "true", '"a" == "A"': "false"}, "="),
@@ -47,6 +58,15 @@ COMPARISON = (
     _comparison("le", "a <= b", "whether a is less or equal", {"2 <= 2": "true"}, "<="),
     _comparison("gt", "a > b", "whether a is greater", {"90s > 1m": "true"}, ">"),
     _comparison("ge", "a >= b", "whether a is greater or equal", {"1 >= 2": "false"}, ">="),
+    Function(
+        "same", "same(a, b), a.same(b)", same, says="whether both are the same value or both are null; never null",
+        nulls=Nulls.HANDLED,
+        shows=(
+            Example("r.s.same(null)", "true", given=_TEXT), Example('r.s.same("none")', "false", given=_TEXT),
+            Example("same(1, 1.0)", "true"),
+        ),
+        polars={Struct: NESTED, List: NESTED, ELSE: "{0}.eq_missing({1})"}, spark="({0} <=> {1})",
+    ),
     _extreme("least", "min(a, b)", "the smaller of two values; null if either is null", {"min(3, 2)": "2"}),
     _extreme("greatest", "max(a, b)", "the greater of two values; null if either is null", {'max("a", "b")': '"b"'}),
     Function(
@@ -91,8 +111,6 @@ def known(arguments: tuple[Type, ...]) -> Resolution | None:
     fits = len(arguments) == 1 and isinstance(arguments[0], Nullable)
     return Resolution(arguments, strip(arguments[0])) if fits else None
 
-
-_BOOL, _TEXT = ("{ b: bool? }", "{ b: null }"), ("{ s: string? }", "{ s: null }")
 
 LOGIC = (
     Function(

@@ -95,6 +95,15 @@ TABLE = (
         spark="upper({0})",
     ),
     Function(
+        "initcap", "(s)", (STRING,), STRING,
+        "in lower case, but for the first code point of each of its words: of the parts that words(s) has",
+        shows={'initcap("ada LOVELACE-king")': '"Ada Lovelace-king"'},
+        python="row_texts.initcap({0})", polars="column_texts.initcap({0})",
+        polars_fails="column_texts.case_fails({0})",
+        spark=r"array_join(transform(regexp_extract_all(lower({0}), '[ \\t-\\r]+|[^ \\t-\\r]+', 0), "
+        "{each} -> concat(upper(left({each}, 1)), substring({each}, 2))), '')",
+    ),
+    Function(
         "trim", "trim(s), trim(s, characters)", _TRIM,
         says=f"without {_SPACE} at both ends, or without any of these characters",
         shows={'trim("  a b ")': '"a b"', 'trim("--a-b-", "-")': '"a-b"'},

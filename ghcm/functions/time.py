@@ -87,6 +87,19 @@ PARTS = (
         "microsecond", "the microseconds within the second, 0 to 999999", "@.microsecond", "microsecond",
         gives="6", dates=False,
     ),
+    Function(
+        "time_of_day", "(t[, zone])", first(fixed(DURATION, TIMESTAMP), fixed(DURATION, TIMESTAMP, STRING)),
+        says="what the clock shows, as the duration since it showed midnight",
+        failures=(Failure.OVERFLOW,), constants=(1,), bad_constant=zoned(1),
+        shows=(
+            Example(f"time_of_day({_MOMENT})", "1805.000006"),
+            Example(f'time_of_day({_MOMENT}, "Europe/Berlin") >= 90m', "true"),
+            Example(f"time_of_day({_LATER})", fails=Failure.OVERFLOW),
+        ),
+        python="row_time.time_of_day({0}{1:zone})",
+        polars="columns.duration(column_time.time_of_day(columns.micros({0}){1:zone}))",
+        polars_fails="column_time.outside(columns.micros({0}){1:zone})",
+    ),
 )
 
 NUMBERS = (

@@ -126,6 +126,8 @@ FUNCTIONS = {
     **dict.fromkeys(("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh"), _PYTHON),
     "log2": "log(x) / log(2) is the logarithm to base 2.",
     "mod": "The remainder is written a % b.",
+    **dict.fromkeys(("equal_null", "eqNullSafe", "eq_missing", "is_not_distinct_from"), _meant("same")),
+    **dict.fromkeys(("title", "capitalize", "to_titlecase", "InitCap"), _meant("initcap")),
     **dict.fromkeys(("nvl", "ifnull", "zeroifnull", "fillna", "fill_null", "if_null"), 'did you mean "coalesce"?'),
     "nullif": "It is written if a == b then null else a.",
     **dict.fromkeys(("iff", "iif", "ifelse", "if_else", "when", "case"), "It is written if a then b else c."),

@@ -41,7 +41,7 @@ _MATCHED = frozenset({"Union matched", "Enumeration matched"})
 _NEVER = {f"Map {place}" for place in _ORDERED} | {"Nullable reduced"}
 """Maps are not compared, and what may be null is not reduced."""
 PLACES = frozenset(f"{kind} {place}" for kind, place in product(TYPES, (*_ORDERED, *_ANY))) - _NEVER | _MATCHED
-_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "least", "greatest")
+_COMPARISONS = ("eq", "same", "ne", "lt", "le", "gt", "ge", "least", "greatest")
 
 
 def places_of(unit: Unit) -> Iterator[tuple[str, str]]:

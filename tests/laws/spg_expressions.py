@@ -61,6 +61,7 @@ SIGNATURES: tuple[tuple[str, Type, tuple[Type, ...]], ...] = (
     ("to_float", F, (N,)), ("to_float", F, (S,)),
     *(("to_string", S, (each,)) for each in (B, N, Int32(), F, S, T, Date(), D)),
     ("length", N, (S,)), ("length", N, (L,)), ("lower", S, (S,)), ("upper", S, (S,)), ("trim", S, (S,)),
+    ("initcap", S, (S,)), ("time_of_day", D, (T,)), ("time_of_day", D, (T, S)),
     *((name, B, (S, S)) for name in ("starts_with", "ends_with", "contains", "matches")),
     ("contains", B, (List(F), F)), ("contains", B, (L, S)),
     *((name, S, (S,)) for name in ("trim_start", "trim_end", "reverse", "md5", "sha256", "to_hex", "to_base64")),

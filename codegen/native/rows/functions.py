@@ -33,7 +33,7 @@ from ghcm.expr import Call, Expr, Literal
 from ghcm.failing import call_can_fail, constant
 from ghcm.functions import FAMILIES, FUNCTIONS, text_for
 from ghcm.spg.notation.types import print_type
-from ghcm.types import is_nullable, strip
+from ghcm.types import as_nullable, is_nullable, strip
 from ghcm.unification import unify
 from ghcm.values.texts import parse_path
 
@@ -182,11 +182,24 @@ def _coalesce(scope: Scope, expr: Call) -> Code:
     return code
 
 
+def _same(scope: Scope, expr: Call) -> Code:
+    """Python's own comparison has None equal itself and nothing else."""
+    left, right = (scope.value(each) for each in expr.arguments)
+    kind = _joint_kind(expr)
+    if isinstance(kind, types.Float):
+        return _helper("numbers.same", left, right)
+    if not plainly_ordered(kind):
+        order = scope.module.order(as_nullable(kind))
+        left, right = Code(f"{order}({left.inner})"), Code(f"{order}({right.inner})")
+    return Code(f"{left.at(BITOR)} == {right.at(BITOR)}", COMPARE)
+
+
 HANDLED: dict[str, Callable[[Scope, Call], Code]] = {
     "and": _and,
     "or": _or,
     "is_null": _null_test(null=True),
     "is_not_null": _null_test(null=False),
+    "same": _same,
     "coalesce": _coalesce,
     "known": lambda scope, expr: scope.value(expr.arguments[0]),
 }

@@ -124,6 +124,7 @@ CLOCK_PARTS = {
     "minute": "minute(timestamp_micros({0}))",
     "second": "second(timestamp_micros({0}))",
     "microsecond": "pmod({0}, 1000000L)",
+    "time_of_day": f"pmod({{0}}, {DAY}L)",
 }
 
 

@@ -214,7 +214,15 @@ def _advice(function: str, arguments: tuple[Expr, ...]) -> str:
     stripped = [strip(argument.type) for argument in arguments]
     if any(isinstance(each, types.Null) for each in stripped):
         return 'A test for null is written "x is null".'
-    if any(isinstance(each, types.Map) for each in stripped) and function in ("eq", "ne", "lt", "le", "gt", "ge"):
+    if any(isinstance(each, types.Map) for each in stripped) and function in (
+        "eq",
+        "same",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+    ):
         return "Maps cannot be compared."
     if function == "get" and isinstance(stripped[0], types.Map) and len(arguments) == 3:
         return "get(map, key) is null where the key is not there, and get(map, key) ?? 0 is another value then."

@@ -46,7 +46,7 @@ _TOO_WIDE = (
     "and round_half_up(x, scale) make a decimal of fewer."
 )
 _BESIDE_TEXT = "A constant is written as a number, 9.99; to_decimal(x, digits, scale) reads a text."
-_OF_BOTH = ("sub", "mul", "eq", "ne", "lt", "le", "gt", "ge")
+_OF_BOTH = ("sub", "mul", "eq", "same", "ne", "lt", "le", "gt", "ge")
 _DIVIDING = ("div", "floordiv", "mod")
 
 
@@ -164,7 +164,7 @@ def decimal_advice(function: str, types: tuple[Type, ...]) -> str:
 
 _SURE = 15
 """So many digits of a constant every float keeps."""
-_BESIDE = ("add", "sub", "mul", "eq", "ne", "lt", "le", "gt", "ge", "least", "greatest", "coalesce")
+_BESIDE = ("add", "sub", "mul", "eq", "same", "ne", "lt", "le", "gt", "ge", "least", "greatest", "coalesce")
 
 
 def written_decimal(literal: Literal) -> Literal | None:

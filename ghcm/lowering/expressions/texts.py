@@ -17,7 +17,7 @@ from ghcm.values.timestamps import how_written
 _Written: TypeAlias = Enumeration | Date | Timestamp
 """The types whose values are written as texts."""
 
-_COMPARED = ("eq", "ne", "lt", "le", "gt", "ge")
+_COMPARED = ("eq", "same", "ne", "lt", "le", "gt", "ge")
 """Where a text that is no such value is a mistake."""
 _JOINED = ("coalesce", "least", "greatest")
 """Where one that is no value of an enum makes a string of both."""

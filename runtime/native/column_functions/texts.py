@@ -17,6 +17,12 @@ def case_fails(value: pl.Expr) -> pl.Expr:
     return value.str.contains(CASE_DIFFERS)
 
 
+def initcap(value: pl.Expr) -> pl.Expr:
+    """In lower case, but for the first code point of each word."""
+    parts, part = value.str.to_lowercase().str.extract_all(r"[ \t-\r]+|[^ \t-\r]+"), pl.element().str
+    return parts.list.eval(part.slice(0, 1).str.to_uppercase() + part.slice(1)).list.join("")
+
+
 def replace(value: pl.Expr, old: pl.Expr, new: pl.Expr) -> pl.Expr:
     """Every `old` replaced, whatever the three are; an empty `old` changes nothing."""
     changed = pl.when(old == "").then(value).otherwise(join(split(value, old), new))

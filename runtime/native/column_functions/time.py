@@ -64,6 +64,11 @@ def local(micros: pl.Expr, zone: str = "") -> pl.Expr:
     return _shown(micros, zone).clip(FIRST_MICROS, LAST_MICROS).cast(pl.Datetime("us"))
 
 
+def time_of_day(micros: pl.Expr, zone: str = "") -> pl.Expr:
+    """The microseconds since midnight that the clock shows."""
+    return _shown(micros, zone) % _DAY
+
+
 def date_outside(value: pl.Expr) -> pl.Expr:
     """Where a date is outside of the years 1 to 9999."""
     days = value.cast(pl.Int32)

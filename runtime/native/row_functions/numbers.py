@@ -104,6 +104,11 @@ def equal(left: float, right: float) -> bool:
     return left == right or (isnan(left) and isnan(right))
 
 
+def same(left: float | None, right: float | None) -> bool:
+    """Whether two floats are the same value, or none is there."""
+    return left == right or (left is not None and right is not None and isnan(left) and isnan(right))
+
+
 def less(left: float, right: float) -> bool:
     """Whether the left float is less."""
     return left < right or (isnan(right) and not isnan(left))

@@ -56,6 +56,11 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
+def initcap(text: str) -> str:
+    """In lower case, but for the first code point of each word."""
+    return _WORD.sub(lambda word: word[0][0].upper() + word[0][1:], text.lower())
+
+
 def repeat(text: str, count: int) -> str:
     """The text `count` times."""
     if count < 0:

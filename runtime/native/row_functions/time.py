@@ -56,6 +56,12 @@ def local(micros: int, zone: str = "") -> datetime:
         _left(f"the moment {micros}")
 
 
+def time_of_day(micros: int, zone: str = "") -> int:
+    """The microseconds since midnight that the clock shows."""
+    shown = local(micros, zone)
+    return ((shown.hour * 60 + shown.minute) * 60 + shown.second) * _SECOND + shown.microsecond
+
+
 def local_date(days: int) -> date:
     """The day of a date."""
     return date.fromordinal(days - FIRST_DAY + 1) if FIRST_DAY <= days <= LAST_DAY else _left(f"the day {days}")

@@ -34,7 +34,7 @@ STRUCTS = (tuple_of(INT, STRING), tuple_of(Nullable(FLOAT), Nullable(STRING)))
 
 CASES: tuple[Case, ...] = (
     case("ensure", BOOL, STRING, constants=("it's \"wrong\"",)),
-    *(case(name, type_, type_) for name in ("eq", "ne", "lt", "le", "gt", "ge") for type_ in (*COMPARED, *STRUCTS)),
+    *(case(name, type_, type_) for name in ("eq", "same", "ne", "lt", "le", "gt", "ge") for type_ in (*COMPARED, *STRUCTS)),
     *(case(name, type_, type_) for name in ("least", "greatest") for type_ in (BOOL, INT, FLOAT, STRING, PROTO, TIMESTAMP, Decimal(38, 12), List(INT), STRUCTS[1])),
-    *(case(name, *types) for name in ("eq", "ne", "lt", "le", "gt", "ge", "least", "greatest") for types in MIXED),
+    *(case(name, *types) for name in ("eq", "same", "ne", "lt", "le", "gt", "ge", "least", "greatest") for types in MIXED),
 )  # fmt: skip

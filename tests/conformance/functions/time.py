@@ -96,7 +96,7 @@ BERLIN, NEW_YORK, ODD = (
 )
 UNITS = ("second", "minute", "hour", "day", "week", "month", "quarter", "year")
 OF_DAYS = ("year", "quarter", "month", "week", "week_year", "day", "day_of_week", "day_of_year")
-OF_CLOCKS = ("hour", "minute", "second", "microsecond")
+OF_CLOCKS = ("hour", "minute", "second", "microsecond", "time_of_day")
 EVERYTHING = "%Y-%m-%d %H:%M:%S.%f %j %b %z 100%% 'é'"
 
 

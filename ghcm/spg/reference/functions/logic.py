@@ -16,6 +16,12 @@ def _ensure(types: Types, condition: bool, message: str) -> bool:
     return condition or fail(Failure.BAD_RECORD, message)
 
 
+def _same(types: Types, left: Any, right: Any) -> bool:
+    if left is None or right is None:
+        return left is right
+    return order_key(left, types.first) == order_key(right, types.first)
+
+
 MEANINGS: dict[str, Meaning] = {
     "eq": _comparison(lambda a, b: a == b),
     "ne": _comparison(lambda a, b: a != b),
@@ -26,6 +32,7 @@ MEANINGS: dict[str, Meaning] = {
     "least": lambda types, a, b: a if order_key(a, types.first) <= order_key(b, types.first) else b,
     "greatest": lambda types, a, b: a if order_key(a, types.first) >= order_key(b, types.first) else b,
     "ensure": _ensure,
+    "same": _same,
     "not": lambda _, a: not a,
     "is_null": lambda _, a: a is None,
     "is_not_null": lambda _, a: a is not None,

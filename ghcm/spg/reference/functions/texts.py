@@ -144,6 +144,7 @@ MEANINGS: dict[str, Meaning] = {
     "length": lambda _, a: len(a),
     "lower": lambda _, a: a.lower(),
     "upper": lambda _, a: a.upper(),
+    "initcap": lambda _, a: re.sub(r"[^ \t-\r]+", lambda word: word[0][0].upper() + word[0][1:], a.lower()),
     "trim": lambda _, a, characters=_ASCII_SPACE: a.strip(characters),
     "trim_start": lambda _, a, characters=_ASCII_SPACE: a.lstrip(characters),
     "trim_end": lambda _, a, characters=_ASCII_SPACE: a.rstrip(characters),

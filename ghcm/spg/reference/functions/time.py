@@ -61,6 +61,10 @@ def _part(compute: Callable[[datetime], int]) -> Meaning:
     return meaning
 
 
+def _time_of_day(local: datetime) -> int:
+    return ((local.hour * 60 + local.minute) * 60 + local.second) * 1_000_000 + local.microsecond
+
+
 def _truncate(_: Types, time: int, unit: int) -> int:
     return checked(time - time % unit) if unit > 0 else fail(Failure.ZERO_DIVISOR, f"a unit of {unit} is not positive")
 
@@ -208,6 +212,7 @@ MEANINGS: dict[str, Meaning] = {
     "minute": _part(lambda local: local.minute),
     "second": _part(lambda local: local.second),
     "microsecond": _part(lambda local: local.microsecond),
+    "time_of_day": _part(_time_of_day),
     "to_micros": lambda _, a: a,
     "from_micros": lambda _, a: a,
     "to_millis": lambda _, a: a // 1000,
