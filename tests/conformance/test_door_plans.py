@@ -84,6 +84,9 @@ def test_filters_and_columns_reach_the_scan_of_our_tables(spark: SparkSession, t
 def test_lines_are_scanned_and_parsed_once(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "flows").write_text('{"src": "a", "bytes": 9, "at": 1.5}\n')
     (tmp_path / "cells").write_text("src,bytes,at\na,9,1.5\n")
-    for place, parse in (('files("flows", format = json)', "from_json"), ('files("cells", format = csv)', "from_csv")):
-        plan = plan_of(f"responsive batch u() {{\n  {place}.as(Flow){REST}\n}}\n", spark, tmp_path)
-        assert (plan.count("FileScan"), plan.count(f"{parse}("), plan.count("ArrowEvalPython")) == (1, 1, 1)
+    (tmp_path / "quoted").write_text('src,bytes,at\n"a","9",1.5\n')
+    formats = {"flows": ("json", "from_json("), "cells": ("csv", "split("), "quoted": ("csv", "from_csv(")}
+    for file, (format_, parse) in formats.items():
+        source = f'files("{file}", format = {format_})'
+        plan = plan_of(f"responsive batch u() {{\n  {source}.as(Flow){REST}\n}}\n", spark, tmp_path)
+        assert (plan.count("FileScan"), plan.count(parse), plan.count("ArrowEvalPython")) == (1, 1, 1)

@@ -138,12 +138,11 @@ def exact_reader(opening: Opening, fields: StructType, gathered: Gathered) -> Ca
                 yield arrow.nulls(len(column), whole)
                 continue
             decode = decode or opening()
-            found = [None if each is None else _decoded(each, decode) for each in _as_bytes(column)]
+            found = [_decoded(each, decode) for each in _as_bytes(column.drop_null())]
             gathered.add(_kept(found))
-            arrays = record_arrays([each and each.record for each in found], StructType(fields.fields[:width]))
-            arrays.append(arrow.array([each and each.error for each in found], arrow.string()))
-            absent = arrow.array([each is None for each in found])
-            yield arrow.StructArray.from_arrays(arrays, fields=list(whole), mask=absent)
+            arrays = record_arrays([each.record for each in found], StructType(fields.fields[:width]))
+            arrays.append(arrow.array([each.error for each in found], arrow.string()))
+            yield arrow.StructArray.from_arrays(arrays, fields=list(whole)).take(_ranks(column))
 
     arrow_: Any = pyarrow
     arrays: Any = Iterator[arrow_.Array]
@@ -151,12 +150,24 @@ def exact_reader(opening: Opening, fields: StructType, gathered: Gathered) -> Ca
     return read
 
 
-def _as_bytes(column: Any) -> list[bytes | None]:
+def _as_bytes(column: Any) -> list[bytes]:
     """Texts that may be no UTF-8."""
     import pyarrow
 
     arrow: Any = pyarrow
-    return cast("list[bytes | None]", column.cast(arrow.binary()).to_pylist())
+    return cast("list[bytes]", column.cast(arrow.binary()).to_pylist())
+
+
+def _ranks(column: Any) -> Any:
+    """The place of each value among those that are not null; null of the others."""
+    import pyarrow
+    from pyarrow import compute
+
+    arrow: Any = pyarrow
+    functions: Any = compute
+    valid = column.is_valid()
+    ranks = functions.subtract(functions.cumulative_sum(valid.cast(arrow.int64())), 1)
+    return functions.if_else(valid, ranks, arrow.scalar(None, arrow.int64()))
 
 
 class _Found(NamedTuple):
@@ -172,11 +183,11 @@ def _decoded(doubtful: bytes, decode: Callable[[bytes], Decoded]) -> _Found:
     return _Found(doubtful, record, "" if record is None and error is None else error)
 
 
-def _kept(found: Sequence[_Found | None]) -> Kept:
+def _kept(found: Sequence[_Found]) -> Kept:
     """The dead letters among them, to send back."""
     letters: dict[Place, tuple[str, str]] = {}
     for each in found:
-        if each is not None and each.error:
+        if each.error:
             file, block, row, text = each.doubtful.split(b"\n", 3)
             told = text[: 4 * LONGEST].decode("utf-8", "replace").removesuffix("\r")[:LONGEST]
             letters[file.decode(), int(block), int(row)] = (told, each.error)

@@ -11,7 +11,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import DataType, LongType, StringType, StructField, StructType
 
 from ghcm.codegen.spark.library.doubts import Decoded, Opening
-from ghcm.codegen.spark.library.files.cells import csv_heads, read_cells, zeek_heads
+from ghcm.codegen.spark.library.files.cells import read_cells
+from ghcm.codegen.spark.library.files.heads import csv_heads, zeek_heads
 from ghcm.codegen.spark.library.files.parquet import alike_files, rows_of_alike
 from ghcm.codegen.spark.library.files.plain_json import parsed_by_spark, plain_form, plainly
 from ghcm.codegen.spark.library.hadoop import spark_path
