@@ -9,13 +9,14 @@ from pathlib import Path
 
 from ghcm.spg.graph import Program, all_tasks
 from ghcm.spg.ops import Fused, PythonOp
+from ghcm.spg.sequences import Process
 
 
 def called_modules(program: Program) -> set[str]:
-    """The modules that its `python(...)` calls name."""
+    """The modules that its `python(...)` and `process(...)` calls name."""
     ops = [task.op for unit in program.units for task in all_tasks(unit)]
     ops += [stage.op for op in ops if isinstance(op, Fused) for stage in op.stages]
-    return {op.module for op in ops if isinstance(op, PythonOp)}
+    return {op.module for op in ops if isinstance(op, PythonOp | Process)}
 
 
 def python_files(program: Program, folder: Path) -> Mapping[str, str]:

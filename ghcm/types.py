@@ -279,6 +279,18 @@ def before_silence(value: Type) -> Struct:
     return Struct((Field("last", value), Field("since", Timestamp())))
 
 
+def asked_of_key(key: Type, value: Type, state: Type) -> Struct:
+    """What a function that processes a key is called with: without a value at a moment, without state at first."""
+    value, state = as_nullable(value), as_nullable(state)
+    return Struct((Field("key", key), Field("value", value), Field("time", Timestamp()), Field("state", state)))
+
+
+def answered_of_key(value: Type, state: Type) -> Struct:
+    """What it answers: values to give on, what is kept, and when it is called again."""
+    moment = Field("moment", as_nullable(Timestamp()))
+    return Struct((Field("rows", List(value)), Field("state", as_nullable(state)), moment))
+
+
 class Shape(Enum):
     """What a collection is: a stream of records, of pairs, or a table that keeps the latest value per key."""
 

@@ -21,6 +21,7 @@ from ghcm.spg.connectors import Kafka, Mode, Table
 from ghcm.spg.graph import Program, Sink, Task, Unit
 from ghcm.spg.labels import summary
 from ghcm.spg.ops import Join, Publish, PythonOp, ReadSink, Source, To
+from ghcm.spg.sequences import Process
 from ghcm.types import Type
 
 Since = Mapping[str, Mapping[str, int]]
@@ -224,7 +225,7 @@ def _code_differs(before: Version, after: Version, name: str) -> bool:
 
 
 def _has_python(unit: Unit) -> bool:
-    return any(isinstance(task.op, PythonOp) for task in unit.tasks)
+    return any(isinstance(task.op, PythonOp | Process) for task in unit.tasks)
 
 
 def _standing(before: Version, after: Version, name: str) -> Found:

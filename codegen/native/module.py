@@ -134,7 +134,9 @@ def _section(program: Program, at: Place) -> Section | None:
             return None
         case sequences.Scan():
             return scanning(at, op)
-        case sequences.Preceding() | sequences.Absent() | sequences.Present() | sequences.Chunks():
+        case sequences.Preceding() | sequences.Absent() | sequences.Present():
+            return None
+        case sequences.Process() | sequences.Chunks():
             return None
         case ops.Latest() | ops.Revisions():
             return None

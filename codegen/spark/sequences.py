@@ -4,9 +4,10 @@ from ghcm.codegen.spark.expressions import IN_TURN, Scope, value_binding
 from ghcm.codegen.spark.library.sql import fails, quoted, when
 from ghcm.codegen.spark.names import variable
 from ghcm.codegen.spark.sql import Checked, col, ddl, first
-from ghcm.codegen.spark.text import selected, sql_text
-from ghcm.spg.sequences import Absent, Preceding, Present, Scan
+from ghcm.codegen.spark.text import quote, selected, sql_text
+from ghcm.spg.sequences import Absent, Preceding, Present, Process, Scan
 from ghcm.spg.traits import TIME
+from ghcm.types import Collection, is_nullable
 
 _BY = f"ORDER BY {quoted(TIME)}, value"
 
@@ -61,6 +62,14 @@ def absent_body(scope: Scope, op: Absent) -> list[str]:
         f'rows = rows.selectExpr("*", {found}).where({sql_text(silent)})',
         f"return {scope.select(columns, hidden=False)}",
     ]
+
+
+def process_body(scope: Scope, op: Process, gives: Collection) -> list[str]:
+    """The call that has the user's function go through the values of each key."""
+    types = f"{scope.element(op.state)}, {scope.element(gives.pair[1])}"
+    nullable = ", nullable=True" if is_nullable(gives.pair[1]) else ""
+    what = f"({quote(op.module)}, {quote(op.function)}), {types}"
+    return [f"return processed(job, rows, {scope.step()}, {what}{scope.keeping()}{nullable})"]
 
 
 _CHUNK = 64

@@ -14,7 +14,7 @@ from ghcm.codegen.spark.groups import aggregate_body, count_body, distinct_body,
 from ghcm.codegen.spark.joins import join_body
 from ghcm.codegen.spark.library.sql import bare, fails, quoted
 from ghcm.codegen.spark.placing import key_of
-from ghcm.codegen.spark.sequences import absent_body, preceding_body, present_body, scan_body
+from ghcm.codegen.spark.sequences import absent_body, preceding_body, present_body, process_body, scan_body
 from ghcm.codegen.spark.sql import Checked, col, make_struct
 from ghcm.codegen.spark.text import also, quote, selected, sql_dict, sql_text
 from ghcm.reducers import Aggregate
@@ -52,6 +52,8 @@ def task_body(scope: Scope, task: Task, rounds: Mapping[str, list[str]] | None =
             return present_body(scope, op)
         case sequences.Scan():
             return scan_body(scope, op)
+        case sequences.Process():
+            return process_body(scope, op, task.collection)
         case ops.Union():
             return _union(scope, task)
         case ops.ReduceByKey():

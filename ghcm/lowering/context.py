@@ -178,6 +178,11 @@ _RESPELT = tuple(
         (r'declared "responsive"', 'declared "responsive=True"'),
         (r"sink (\w+) = (\w*|\.\.\.)\((.*?)\)", r"\1 = program.sink(\2(\3))"),
         (r'behind a colon: python\("module:function"\) : Type', 'as its result: python("module:function", Type)'),
+        (
+            r'behind a colon: process\("module:function", state = ',
+            'as its result: process("module:function", Type, state=',
+        ),
+        (r"(state=Record\)) : Type", r"\1"),
         (r"\b(count|sum|mean|min|max)\((\w+)\)", r'agg.\1("\2")'),
         (r"\b(?<!agg\.)(count|sum|mean|min|max)\(", r"agg.\1("),
     )

@@ -30,6 +30,8 @@ OPERATORS = {
     **dict.fromkeys(("count_window", "countWindow", "batch", "buffer"), "chunks(100) gives lists of so many values."),
     **dict.fromkeys(("dedup", "deduplicate", "dropDuplicates", "drop_duplicates", "unique"), _ONCE),
     **dict.fromkeys(("silent", "silence", "timeout", "heartbeat"), "absent(5m) tells which keys have fallen silent."),
+    **dict.fromkeys(("applyInPandas", "mapGroupsWithState", "flatMapGroupsWithState"), _meant("process")),
+    **dict.fromkeys(("KeyedProcessFunction", "timer", "on_timer"), _meant("process")),
     "withWatermark": _meant("event_time"),
     "with_watermark": _meant("event_time"),
     **dict.fromkeys(("sum", "mean", "avg", "average", "min", "max", "agg"), _AGGREGATED),

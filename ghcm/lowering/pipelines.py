@@ -178,7 +178,7 @@ def _step(operator: Operator, span: Span | None, written: ast.Apply, unit: UnitD
     """The call with its arguments; engines that cannot run it are reported, and checking goes on."""
     _check_engine(operator, span, unit)
     given = match_arguments(operator.name, operator.arguments, written, unit.context)
-    if written.result is not None and operator.name != "python":
+    if written.result is not None and operator.name not in ("python", "process"):
         message = f'only a Python function has a type behind it, and not "{operator.name}"'
         unit.context.report(Code.ARGUMENT_UNKNOWN, message, span)
     return Step(unit, operator, written, span, given, lambda part: evaluate(part, unit))

@@ -4,6 +4,7 @@ from ghcm.functions import Failure
 from ghcm.operators.operator import EXPRESSION, Argument, Operator, option
 from ghcm.support import Never
 from ghcm.types import Shape
+from ghcm.values.processing import MOST_MOMENTS
 
 _TIMED_VISITS = """\
 visits = memory([{ at: 4, page: "/", seconds: 5 }, { at: 1, page: "/", seconds: 3 }, { at: 9, page: "/", seconds: 4 }])
@@ -117,6 +118,43 @@ SEQUENCES = (
         '{"key": "/", "value": 3}',
         '{"key": "/", "value": 8}',
         '{"key": "/", "value": 4}',
+    ),
+    Operator(
+        "process",
+        takes=(Shape.PAIRS,),
+        arguments=(Argument("function", "string"), Argument("state", "record", positional=False)),
+        gives="Pairs<K, U>, the type behind the colon",
+        meaning=(
+            "what a user's Python function makes of the values of each key in the order of event time (equal times in "
+            "that of the values), with what it keeps of the key and at moments that it names. It is called with the "
+            "key, the value, the time and the state, a record or None, as at first, and answers with three things: a "
+            "list of what the key gives on at that time, the state from then on, and the moment (a datetime behind "
+            "that time, or None) at which it is called again with None for the value: when event time has come there, "
+            "before any value of that time or a later one, and when the input has ended. Each call names the moment "
+            "anew. A call that fails, or answers with something else, is a dead letter, and nothing of it is kept; at "
+            f"most {MOST_MOMENTS:,} moments follow each other without a value of the key. A key of which nothing is "
+            "kept and no moment is named is forgotten. A stream unit waits and tells late records as preceding does; "
+            "Spark may make the calls of a key again"
+        ),
+        exchange="hash",
+        stateful=True,
+        failures=(Failure.PYTHON, Failure.WRONG_RESULT, Failure.LATE),
+        columnar=_ONE_BY_ONE,
+    ).example(
+        "taps = memory([{ at: 0, n: 1 }, { at: 10, n: 2 }, { at: 100, n: 4 }]).event_time(t => from_seconds(t.at))\n"
+        'taps.map_to_pair(t => ("door", t.n)).process("sums:summed", state = Sum) : int',
+        '{"key": "door", "value": 3}',
+        '{"key": "door", "value": 4}',
+        declares="record Sum { total: int }",
+        files={
+            "sums.py": (
+                "from datetime import timedelta\n\ndef summed(key, value, time, state):\n"
+                "    if value is None:  # the moment has come: nothing was heard for half a minute\n"
+                "        return [state.total], None, None\n"
+                "    total = value + (state.total if state else 0)\n"
+                '    return [], {"total": total}, time + timedelta(seconds=30)\n'
+            )
+        },
     ),
     Operator(
         "chunks",

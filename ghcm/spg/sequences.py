@@ -4,6 +4,7 @@ from typing import TypeAlias
 
 from ghcm.expr import Expr, Lambda
 from ghcm.spg.traits import TIMED, State, Time, Together, Traits, operation
+from ghcm.types import Struct
 
 
 @operation(Traits(state=State.KEYED, exchange=Together.KEY, hidden=TIMED))
@@ -66,4 +67,25 @@ class Chunks:
     count: int
 
 
-SequenceOp: TypeAlias = Preceding | Absent | Present | Scan | Chunks
+@operation(Traits(label="process {module}:{function}", state=State.KEYED, exchange=Together.KEY, hidden=TIMED))
+class Process:
+    """Calls the user's `module:function` with the key, the value, the time and what is kept of the key (a `state` or
+    null, as at first) for each value, in the order of event time, of equal times in that of the values.
+
+    It answers with a list of values that the task gives of the key at that time, with what is kept from then on, and
+    with the moment, behind that of the call, at which it is called again, with null for the value: before any value
+    of that time or a later one, and also when the input has ended. Each call names the moment anew, null for none. Of a
+    key nothing is known where nothing is kept and no moment is named.
+
+    A call that raises is a dead letter (`python`), and so is an answer of another type, or with a moment that is not
+    behind, or that follows too many in a row (`wrong_result`; `ghcm.values.processing.MOST_MOMENTS`). Nothing is kept
+    of it, and what was named before stays, unless that was its own moment. The input of a letter of a moment is the
+    key. A record whose time is before its partition's watermark is one as well (`late`).
+    """
+
+    module: str
+    function: str
+    state: Struct
+
+
+SequenceOp: TypeAlias = Preceding | Absent | Present | Scan | Process | Chunks

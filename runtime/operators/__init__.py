@@ -14,6 +14,7 @@ from ghcm.runtime.operators.in_time_order import AbsentOperator, PrecedingOperat
 from ghcm.runtime.operators.iterate import IterateOperator
 from ghcm.runtime.operators.join import JoinOperator, LookupJoinOperator
 from ghcm.runtime.operators.ordering import OrderOperator, WindowTopOperator
+from ghcm.runtime.operators.processing import ProcessOperator
 from ghcm.runtime.operators.publish import PublishOperator
 from ghcm.runtime.operators.revised_groups import RevisedDistinctOperator, RevisedGroupsOperator
 from ghcm.runtime.operators.revised_join import RevisedJoinOperator
@@ -92,6 +93,8 @@ def build(task: Task, unit: Unit, code: codes.TaskCode | None, context: Context)
             return PresentOperator(task, op, unit, context)
         case sequences.Scan():
             return ScanOperator(task, op, unit, _code(task, code, codes.ScanCode), context)
+        case sequences.Process():
+            return ProcessOperator(task, op, unit, context)
         case sequences.Chunks():
             return ChunksOperator(task, op, unit, context)
         case ops.Publish():

@@ -32,7 +32,7 @@ _WAITS, _LAST, _KNOWN = range(3)
 """What a saved row is for."""
 
 
-class _InTimeOrder(TaskOperator):
+class InTimeOrder(TaskOperator):
     """Keeps the records that wait, and where keys may fall silent the last row of each that is not silent, and when to
     look at it again. What else is known of a key is said as rows that begin with it (`_known`), from which it can be
     learnt again (`_learn`), until it is silent (`_silent`).
@@ -159,7 +159,7 @@ class _InTimeOrder(TaskOperator):
                 self._learn(row, self._key(row))
 
 
-class PrecedingOperator(_InTimeOrder):
+class PrecedingOperator(InTimeOrder):
     """Keeps of each key the last values that were given, besides."""
 
     def __init__(self, task: Task, op: Preceding, unit: Unit, context: Context) -> None:
@@ -186,7 +186,7 @@ class PrecedingOperator(_InTimeOrder):
             del before[0]
 
 
-class AbsentOperator(_InTimeOrder):
+class AbsentOperator(InTimeOrder):
     """Gives the last row of each key that falls silent."""
 
     def __init__(self, task: Task, op: Absent, unit: Unit, context: Context) -> None:
@@ -206,7 +206,7 @@ class AbsentOperator(_InTimeOrder):
         return ((name, (value, time), self._end(row), watermark),)
 
 
-class PresentOperator(_InTimeOrder):
+class PresentOperator(InTimeOrder):
     """Gives the first row of each key that was silent."""
 
     def __init__(self, task: Task, op: Present, unit: Unit, context: Context) -> None:
@@ -216,7 +216,7 @@ class PresentOperator(_InTimeOrder):
         return (row,) if begins else ()
 
 
-class ScanOperator(_InTimeOrder):
+class ScanOperator(InTimeOrder):
     """Keeps of each key what the last of its values gave, besides."""
 
     def __init__(self, task: Task, op: Scan, unit: Unit, code: ScanCode, context: Context) -> None:

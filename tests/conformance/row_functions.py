@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -13,6 +13,33 @@ def told(row: Any) -> object:
     if row.key == "bad":
         raise ValueError("a bad key")
     return {"name": row.key, "n": row.n}
+
+
+def heard(key: Any, value: Any, time: datetime, state: Any) -> object:
+    """Names moments before, at and behind the next values, and fails in each way that there is."""
+    n = state.n if state else 0
+    last = value or (state and state.last)
+    soon = time + timedelta(microseconds=n % 4)  # of which the first is not behind
+    if (n + time.microsecond) % 7 == 3:
+        raise ValueError("three of seven")
+    if value is None:
+        rows = [(-n, time, last), {"n": n, "at": time, "last": None}]
+        return rows, {"n": n + 1, "last": last} if n % 3 else None, soon if n % 5 == 1 else None
+    if value.price == 5:
+        return [] if n % 2 else [(n, time)], None, None
+    return [(n, time, last)] * (n % 3), (n + 1, last), None if value.price is None else soon + timedelta(microseconds=1)
+
+
+def counted(key: Any, value: Any, time: datetime, state: Any) -> object:
+    """Counts, and is called again every other microsecond for a while."""
+    n = state.n if state else 0
+    again = time.replace(tzinfo=None) + timedelta(microseconds=2)
+    return {"rows": (value, n), "state": {"n": n + 1}, "moment": None if n % 6 == 5 else again}
+
+
+def endless(key: Any, value: Any, time: datetime, state: Any) -> object:
+    """Is called again and again."""
+    return [state is None], None, time + timedelta(microseconds=1)
 
 
 _CENTS = [Decimal("1.5"), Decimal("1.234"), Decimal("NaN"), Decimal("123456.00"), Decimal("Infinity"), Decimal("-1E+2")]

@@ -100,6 +100,23 @@ def test_a_key_falls_silent_again_when_it_has_come_back() -> None:
     ]
 
 
+ENDLESS = """program endless
+record Tick { at: int }
+record State { n: int }
+sink calls = files("calls", mode = append)
+batch u {
+  ticks = memory([{ at: 5 }]).as(Tick).event_time(t => from_micros(t.at)).map_to_pair(t => (t.at, t.at))
+  ticks.process("tests.conformance.row_functions:endless", state = State) : bool.to(calls)
+}
+"""
+
+
+def test_moments_come_to_an_end() -> None:
+    found = agrees_natively(lower(parse(Source("endless.istream", ENDLESS))))
+    assert found.sinks["calls"] == [(5, True)] * 1000
+    assert [(each.reason.value, each.input) for each in found.dead] == [("wrong_result", '{"key":5}')]
+
+
 CHUNKS = """program chunks
 record Tick { at: int, name: string?, price: int?, part: float }
 sink pairs = files("pairs", mode = append)

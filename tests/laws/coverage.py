@@ -31,7 +31,7 @@ _ELSEWHERE = {
     "latest": "what is the newest of input that ends, and what follows it: tests/conformance/test_changing_tables.py",
     "lookup": "tests/unit/runtime/slot/test_services_asked.py",
     "cross": "a join by a constant in the graph: tests/golden/lowering/operators.spg",
-    **dict.fromkeys(("absent", "present", "scan", "chunks"), "tests/conformance/test_in_time_order.py"),
+    **dict.fromkeys(("absent", "present", "scan", "process", "chunks"), "tests/conformance/test_in_time_order.py"),
 }
 """Operators that generated programs do not have, and what has them: what they read has to be made first, or graphs have
 others instead.

@@ -22,8 +22,8 @@ from inspect import Signature, iscoroutinefunction, isfunction, signature
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
 
-from ghcm.errors import ProgramError
 from ghcm.language import ast
+from ghcm.language.fluent.columns import Unknown, no_column
 from ghcm.language.fluent.positions import Operands, call_operands, caller, here, mistake, noting
 from ghcm.language.fluent.python_words import python_function
 from ghcm.language.fluent.records import Record, type_of
@@ -43,7 +43,7 @@ Duration = str | timedelta
 def _operators(pipeline: type[Pipeline]) -> type[Pipeline]:
     """The class, in which each method that is only a signature is the operator of its name."""
     for name, method in list(vars(pipeline).items()):
-        if isfunction(method) and plain(name) in OPERATORS and name != "python":
+        if isfunction(method) and plain(name) in OPERATORS and name not in ("python", "process"):
             setattr(pipeline, name, _operator(plain(name), method))
     return pipeline
 
@@ -156,11 +156,23 @@ class Pipeline:
         name, annotation = python_function(function, span)
         wanted = annotation if result is None else result
         called = self.then("python", name, by=by, parallel=parallel, timeout=timeout, retries=retries, ordered=ordered)
-        assert isinstance(called._expr, ast.Apply)
-        if wanted is not None:
+        return called._of_type(wanted, span)
+
+    def process(self, function: str | Callable[..., object], result: object = None, *, state: object) -> Pipeline:
+        """A Python function that goes through the values of a key: itself or `"module:function"`, the type of the
+        values that it gives on, and the record that it keeps of a key.
+        """
+        span = here()
+        name, _ = python_function(function, span)
+        return self.then("process", name, state=state)._of_type(result, span)
+
+    def _of_type(self, result: object, span: Span) -> Pipeline:
+        """This call with the type behind it, if one is said."""
+        assert isinstance(self._expr, ast.Apply)
+        if result is not None:
             with noting():
-                called._expr = replace(called._expr, result=type_of(wanted, span), span=span)
-        return called
+                self._expr = replace(self._expr, result=type_of(result, span), span=span)
+        return self
 
     # --- the operators of the table: signatures, for editors and type checkers
 
@@ -318,46 +330,6 @@ def _step(function: Callable[..., object], span: Span) -> ast.Expr:
         return Later.of(target)
 
     return resolve(written, naming)
-
-
-# --- columns, which a collection has not -----------------------------------------------------------------------------
-
-
-def no_column(name: object, span: Span | None = None) -> ProgramError:
-    """The mistake of asking a collection for a column, at `span` or else at the user's line."""
-    column = f".{name}" if isinstance(name, str) and name.isidentifier() else ""
-    detail = "A collection has no columns; its records have."
-    hint = f"write lambda x: x{column} ... inside .filter(...), .map(...) or another operator"
-    return mistake("GHCM-130", f'"{name}" is no column of a collection', span or here(), detail=detail, hint=hint)
-
-
-class Unknown:
-    """A name behind a collection that is no operator. Called, it is refused as one; with an operator, as a column."""
-
-    __slots__ = ("_name", "_then")
-
-    def __init__(self, name: str, then: Callable[..., Pipeline]) -> None:
-        self._name = name
-        self._then = then
-
-    def __call__(self, *values: object, **options: object) -> Pipeline:
-        """The call as it is written, for the checks that both front ends pass."""
-        return self._then(self._name, *values, **options)
-
-    def __ghcm_expr__(self, span: Span) -> ast.Expr:
-        """Refused: an argument is no column."""
-        raise no_column(self._name, span)
-
-    __hash__ = object.__hash__
-
-    def _refuse(self, _other: object = None) -> NoReturn:
-        raise no_column(self._name)
-
-    __lt__ = __le__ = __gt__ = __ge__ = _refuse
-    __eq__ = __ne__ = _refuse
-    __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = __neg__ = _refuse
-    __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = _refuse
-    __and__ = __or__ = __invert__ = __getitem__ = _refuse
 
 
 # --- what a unit's function says -------------------------------------------------------------------------------------

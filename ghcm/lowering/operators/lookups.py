@@ -41,7 +41,7 @@ _MOST = 256
 def lookup(step: Step, flow: Flow) -> Bound:
     """The record that a service has for the key of each record."""
     element = flow.collection.element
-    key, record = step.function("key", element), _record(step)
+    key, record = step.function("key", element), record_of(step, "record")
     if not isinstance(strip(key.body.type), String | Int | Int32 | Bool):
         message = f'a key that is looked up is a text or a whole number, and not "{key.body.type}"'
         raise step.report(Code.WRONG_TYPE, message, step.given.span("key"), hint="to_string(x) makes a text of it.")
@@ -58,9 +58,10 @@ def lookup(step: Step, flow: Flow) -> Bound:
     return put_together(step, replace(flow, draft=found, collection=answered))
 
 
-def _record(step: Step) -> Struct:
+def record_of(step: Step, argument: str) -> Struct:
+    """The record of the program that an argument names."""
     records = step.context.records
-    match step.given.expr("record"):
+    match step.given.expr(argument):
         case ast.Ref(name=name, span=span) if name in records.names:
             found = records.get(name)
             if (counting := records.counting(found)) is not None:
@@ -71,7 +72,7 @@ def _record(step: Step) -> Struct:
             hint = suggest(name, records.names)
             raise step.report(Code.UNKNOWN_NAME, f'there is no record "{name}"', span, hint=hint)
         case _:  # anything else is none
-            raise step.given.wrong("record", "the name of a record")
+            raise step.given.wrong(argument, "the name of a record")
 
 
 def _with_limits(step: Step, op: Lookup) -> Lookup:

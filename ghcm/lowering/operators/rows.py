@@ -128,22 +128,28 @@ def key_by(step: Step, flow: Flow) -> Bound:
 @rule(RULES, "python")
 def python(step: Step, flow: Flow) -> Bound:
     """A user's function by row or by batch, of the type behind the colon."""
-    name = step.given.string("function")
     by = step.given.choice("by", "row")
+    module, function, type_ = python_function(step, 'python("module:function") : Type')
+    if flow.open_window:
+        _lost(step)
+    op = _called_by(step, by, module, function)
+    return conforming(step, _made(step, flow, op, types.Shape.STREAM, type_))
+
+
+def python_function(step: Step, form: str) -> tuple[str, str, Type]:
+    """The module and name of the user's function, and the type behind the colon."""
+    name = step.given.string("function")
     written = step.written.result
     if written is None:
         message = "the result of a Python function has no type yet"
-        raise step.report(Code.WRONG_TYPE, message, hint='Say it behind a colon: python("module:function") : Type.')
+        raise step.report(Code.WRONG_TYPE, message, hint=f"Say it behind a colon: {form}.")
     type_ = attempt(step.context.records.type_of, written)
     if name is not None and not _PYTHON.fullmatch(name):
         raise step.given.wrong("function", 'a string "module:function"')
     if name is None or type_ is None:
         raise Reported
-    if flow.open_window:
-        _lost(step)
     module, _, function = name.partition(":")
-    op = _called_by(step, by, module, function)
-    return conforming(step, _made(step, flow, op, types.Shape.STREAM, type_))
+    return module, function, type_
 
 
 def _called_by(step: Step, by: str, module: str, function: str) -> PythonOp:

@@ -3,16 +3,18 @@
 from dataclasses import replace
 
 from ghcm.codes import Code
-from ghcm.errors import sound
+from ghcm.errors import attempt, sound
 from ghcm.expr import Expr, Get, Lambda, MakeStruct, Var
 from ghcm.functions import comparable
 from ghcm.lowering.drafts import RULES, Bound, Flow, Step, rule, unordered
 from ghcm.lowering.expressions.functions import whole
 from ghcm.lowering.expressions.parts import folding
+from ghcm.lowering.operators.lookups import record_of
+from ghcm.lowering.operators.rows import python_function
 from ghcm.spg.graph import Hash
 from ghcm.spg.ops import KeyBy, Map, MapToPair
-from ghcm.spg.sequences import Absent, Chunks, Preceding, Present, Scan
-from ghcm.types import List, Shape, Type, before_silence, beside_others, pair_of, tuple_of
+from ghcm.spg.sequences import Absent, Chunks, Preceding, Present, Process, Scan
+from ghcm.types import List, Shape, Type, before_silence, beside_others, is_nullable, pair_of, tuple_of
 
 
 @rule(RULES, "preceding")
@@ -64,6 +66,20 @@ def scan(step: Step, flow: Flow) -> Bound:
     return _in_time_order(step, flow, Scan(start, function, _ttl(step)), function.body.type)
 
 
+@rule(RULES, "process")
+def process(step: Step, flow: Flow) -> Bound:
+    """What a user's function makes of the values of a key and what it keeps of it, and at the moments that it names."""
+    state = attempt(record_of, step, "state")
+    module, function, type_ = python_function(step, 'process("module:function", state = Record) : Type')
+    value = _value_in_time_order(step, flow)
+    if is_nullable(value):
+        message = f'a value that "process" takes is never null, and this is "{value}"'
+        detail = "The function is called with null in its place at the moments that it has named."
+        hint = "filter(p => p.value is not null), or map_values(...) to a record that holds it."
+        raise step.report(Code.WRONG_TYPE, message, detail=detail, hint=hint)
+    return _in_time_order(step, flow, Process(module, function, sound(state)), type_)
+
+
 @rule(RULES, "chunks")
 def chunks(step: Step, flow: Flow) -> Bound:
     """The values of a key, so many at a time, in the order in which they come."""
@@ -105,7 +121,7 @@ def _value_in_time_order(step: Step, flow: Flow) -> Type:
     return value
 
 
-def _in_time_order(step: Step, flow: Flow, op: Preceding | Absent | Present | Scan, value: Type) -> Flow:
+def _in_time_order(step: Step, flow: Flow, op: Preceding | Absent | Present | Scan | Process, value: Type) -> Flow:
     """Pairs with those values, of records that are brought in order."""
     after = replace(flow.collection, element=pair_of(flow.collection.pair[0], value))
     draft = step.add(op, after, (flow, Hash(("key",))), keeps_state=True)

@@ -32,7 +32,7 @@ from ghcm.spg.reference.operations import (
     sorted_records,
     top,
 )
-from ghcm.spg.reference.sequences import in_chunks, returned, scanned, silences, with_preceding
+from ghcm.spg.reference.sequences import in_chunks, processed, returned, scanned, silences, with_preceding
 from ghcm.spg.reference.state import Outside, Parts, Record, Result, Run, Step
 from ghcm.spg.reference.times import in_sessions, watermarks_of_idle
 from ghcm.spg.traits import traits_of
@@ -215,6 +215,8 @@ def _run_task(run: Run, task: Task, inputs: list[list[Record]]) -> list[Record]:
             return returned(run, step, op, records)
         case sequences.Scan():
             return scanned(run, step, op, records)
+        case sequences.Process():
+            return processed(run, step, op, records)
         case sequences.Chunks():
             return in_chunks(step, op, records)
         case ops.Fused():

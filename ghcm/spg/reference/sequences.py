@@ -8,9 +8,12 @@ from ghcm.functions import Failure
 from ghcm.spg.reference.expressions import evaluate
 from ghcm.spg.reference.functions import Failed, checked
 from ghcm.spg.reference.order import order_key
+from ghcm.spg.reference.python import load, result_of
 from ghcm.spg.reference.state import Record, Run, Step
-from ghcm.spg.sequences import Absent, Chunks, Preceding, Present, Scan
+from ghcm.spg.sequences import Absent, Chunks, Preceding, Present, Process, Scan
+from ghcm.types import Collection, Shape, Struct, answered_of_key, asked_of_key
 from ghcm.values import encode
+from ghcm.values.processing import MOST_MOMENTS
 
 
 def with_preceding(run: Run, step: Step, op: Preceding, records: Sequence[Record]) -> list[Record]:
@@ -53,6 +56,61 @@ def scanned(run: Run, step: Step, op: Scan, records: Sequence[Record]) -> list[R
             else:
                 found.append(record.with_value((step.key(record), so_far[-1])))
     return found
+
+
+def processed(run: Run, step: Step, op: Process, records: Sequence[Record]) -> list[Record]:
+    """What the user's function answers to the values of each key, and at the moments that it names."""
+    process = _Process(run, step, op)
+    for spell in _spells(run, step, records, _in_time, None):
+        process.begin()
+        for before, record in zip((spell[0], *spell), spell, strict=False):
+            process.ring(before, cast("int", record.time))
+            process.call(record, step.value(record), cast("int", record.time))
+        process.ring(spell[-1], None)
+    return process.given
+
+
+class _Process:
+    """The calls for one key after the other, and what they have given."""
+
+    def __init__(self, run: Run, step: Step, op: Process) -> None:
+        (key, value), given = step.takes.pair, step.gives.pair[1]
+        function = load(op.module, op.function, run.outside.base)
+        self._run, self._step = run, step
+        self._function = lambda asked: cast("Callable[..., object]", function)(*cast("tuple[object, ...]", asked))
+        self._asked = Collection(Shape.STREAM, asked_of_key(key, value, op.state), bounded=True)
+        self._answered = answered_of_key(given, op.state)
+        self.given: list[Record] = []
+
+    def begin(self) -> None:
+        """Of the next key nothing is known."""
+        self._state: object = None
+        self._moment: int | None = None
+        self._rung = 0
+
+    def ring(self, last: Record, until: int | None) -> None:
+        """The calls at moments that are named, up to a time."""
+        while self._moment is not None and (until is None or self._moment <= until):
+            moment, self._moment = self._moment, None
+            self.call(last, None, moment)
+
+    def call(self, record: Record, value: object, time: int) -> None:
+        """One call, of a value or at a moment of the key of the record before it."""
+        key, rung = self._step.key(record), 0 if value is not None else self._rung + 1
+        try:
+            asked = (key, value, time, self._state)
+            rows, state, moment = cast(
+                "tuple[list[object], object, int | None]", result_of(self._function, asked, self._asked, self._answered)
+            )
+            if moment is not None and (moment <= time or rung == MOST_MOMENTS):
+                raise Failed(Failure.WRONG_RESULT, f"the moment {moment} follows {time} and {rung} moments")
+        except Failed as failure:
+            takes = cast("Struct", self._step.takes.element)
+            of_key = (key,), Struct(takes.fields[:1])
+            self._run.dead(self._step, encode(*(of_key if value is None else (record.value, takes))), failure)
+            return
+        self._state, self._moment, self._rung = state, moment, rung
+        self.given += [replace(record, value=(key, each), time=time) for each in rows]
 
 
 def in_chunks(step: Step, op: Chunks, records: Sequence[Record]) -> list[Record]:

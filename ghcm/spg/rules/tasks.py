@@ -32,6 +32,7 @@ from ghcm.types import (
     Type,
     before_silence,
     beside_others,
+    is_nullable,
     pair_of,
     strip,
 )
@@ -60,6 +61,8 @@ def task_problems(around: Around) -> Iterator[str]:
             return _sessions(around, op)
         case sequences.Preceding() | sequences.Absent() | sequences.Present() | sequences.Scan():
             return _in_time_order(around, op)
+        case sequences.Process():
+            return _processed(around, op)
         case sequences.Chunks():
             return _chunks(around, op)
         case ops.Fused():
@@ -266,10 +269,22 @@ def _in_time_order(
                 yield f'it begins with "{start.type}" and goes on with "{gives}"'
     if after is not None and after < 1:
         yield f"no key is silent for {after} us"
+    yield from _keyed_in_order(around, gives)
+
+
+def _keyed_in_order(around: Around, gives: Type) -> Iterator[str]:
+    takes = around.takes[0]
     if takes.shape is not Shape.PAIRS or not takes.timed or takes.windowed:
         yield "an order of time for each key needs pairs with event time that are in no windows"
         return
     yield from collection_problems(around.gives, replace(takes, element=pair_of(takes.pair[0], gives)))
+
+
+def _processed(around: Around, op: sequences.Process) -> Iterator[str]:
+    yield from checks.flowing(around.takes[0])
+    if is_nullable(checks.part(around.takes[0], "value")):
+        yield f"a null of {op.module}:{op.function} is the value of no record"
+    yield from _keyed_in_order(around, checks.part(around.gives, "value"))
 
 
 def _chunks(around: Around, op: sequences.Chunks) -> Iterator[str]:

@@ -259,12 +259,14 @@ def test_python_functions_say_their_place_and_their_type() -> None:
         a = memory([1, 2]).python(shout)
         a.python("module:function", Inner, by="batch").count()
         a.python(ask, retries=2)
+        a.process(shout, str, state=Inner)
 
     assert unit_text(program, "unit") == (
         "batch unit {\n"
         f'  a = memory([1, 2]).python("{__name__}:shout") : list<string>\n'
         '  a.python("module:function", by = batch) : Inner.count()\n'
         f'  a.python("{__name__}:ask", by = async, retries = 2) : string\n'
+        f'  a.process("{__name__}:shout", state = Inner) : string\n'
         "}\n"
     )
 
