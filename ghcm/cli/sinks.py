@@ -56,31 +56,44 @@ _WIDEST = 80
 
 
 def sinks(program: Named, profile: Profile = None, state: State = None, json: Json = False) -> None:
-    """List the sinks of a program: where they are, their rows and their latest commit."""
+    """List the sinks of a program: where they are, their rows and their latest commit.
+
+    Ends with 1 if one could not be looked at.
+    """
+    from ghcm.cli.failure import FAILED
     from ghcm.cli.known import dead_letters, known
     from ghcm.runtime.sinks.kept_letters import counts
 
     found, connections, _ = known(program, state, profile)
     described = [_described(sink, connections) for sink in found.sinks]
+    unseen = [(each["sink"], error) for each in described if isinstance(error := each.get("error"), dict)]
     dead, names = counts(dead_letters(found, state)), ("sink", "where", "mode", "rows", "version", "committed")
     if json:
         terminal.json_line({"program": found.name, "sinks": described, "dead_letters": dead})
-        return
-    terminal.rows(names, described, "no sinks", json=False, csv=False)
-    for unit, count in dead.items():
-        terminal.note(f"{unit}: {count:,} dead letters (ghcm dead {program})")
+    else:
+        terminal.rows(names, described, "no sinks", json=False, csv=False)
+        for sink, error in unseen:
+            terminal.note(f"{sink}: {error['message']}" + (f": {error['hint']}" if error["hint"] else ""))
+        for unit, count in dead.items():
+            terminal.note(f"{unit}: {count:,} dead letters (ghcm dead {program})")
+    if unseen:
+        raise typer.Exit(FAILED)
 
 
 def _described(sink: Sink, connections: Connections) -> dict[str, object]:
+    """What is said of a sink; of one whose store does not answer the error, beside what the program says."""
     from ghcm.cli.run_report import where
     from ghcm.runtime.sinks.sink import count, is_kept, is_readable, view
     from ghcm.values.timestamps import timestamp_text
 
     said: dict[str, object] = {"sink": sink.name, "where": where(sink), "mode": sink.mode.value}
     if is_kept(sink):
-        latest = view(sink, connections).latest()
-        if is_readable(sink):
-            said["rows"] = count(sink, connections)
+        try:
+            latest = view(sink, connections).latest()
+            if is_readable(sink):
+                said["rows"] = count(sink, connections)
+        except GhcmError as problem:
+            return said | {"error": problem.document()}
         said |= {"version": latest and latest.version, "committed": latest and timestamp_text(latest.time)}
     return said
 

@@ -6,11 +6,13 @@ from collections.abc import Collection, Iterator, Sequence
 
 import polars as pl
 
+from ghcm.errors import GhcmError
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.pubsub.envelope import now_us
 from ghcm.runtime.sinks.backend import Commit, KeyOf, Page
 from ghcm.runtime.sinks.keyed import KeyedView
+from ghcm.spg.connectors import unreadable
 from ghcm.spg.graph import Sink
 
 
@@ -57,8 +59,9 @@ def open_writer(
 
 
 def read(sink: Sink, connections: Connections, *, version: str | None, call: str | None) -> Iterator[Row]:
-    """As `SinkBackend.read`: nothing."""
-    return iter(())
+    """As `SinkBackend.read`: GhcmError, since nothing is there."""
+    detail = unreadable(sink.connector)
+    raise GhcmError(f'sink "{sink.name}" cannot be read', code="GHCM-734", detail=detail)
 
 
 def count(sink: Sink, connections: Connections, *, version: str | None) -> int:

@@ -209,6 +209,13 @@ def test_a_private_redis_is_there_while_its_daemon_runs(
     with pytest.raises(typer.Exit):
         guarded(read)("v", "latest")
     assert "GHCM-720" in refused(capsys)
+    write(place, program(place).sink("out"), "a", visits(1, 2))
+    with pytest.raises(typer.Exit) as ended:
+        guarded(sinks)("v")  # the others are listed
+    said = capsys.readouterr()
+    assert [line.split()[0] for line in said.out.splitlines()] == ["sink", "out", "whole", "latest"]
+    assert "latest: there is no Redis: set GHCM_REDIS" in said.err
+    assert ended.value.exit_code == 1
 
 
 def test_what_ran_on_the_services_is_looked_at_with_them(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
