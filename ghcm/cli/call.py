@@ -1,7 +1,9 @@
 """`ghcm call`: call a responsive unit through the Supervisor."""
 
 import json as json_text
+from collections.abc import Iterator
 from datetime import datetime
+from itertools import chain, islice
 from typing import Annotated, Any, cast
 from urllib.parse import quote, urlencode
 
@@ -58,21 +60,35 @@ def call(  # noqa: PLR0913, PLR0917 - the options of a call, by name
     here = cast("dict[str, str]", call["links"])["self"]
     while wait and call["state"] in ("accepted", "running"):
         terminal.note(f"{call['state']}, {call['progress']:.0%} {call['detail']}".rstrip())
-        call = asked.ask(f"{here}?wait={_ROUND}", timeout=_ROUND + 30)
+        call = _awaited(asked, here)
     _print(asked, call, here, wait=wait, csv=csv, json=json)
     if call["state"] in ("failed", "expired", "cancelled"):
         raise typer.Exit(FAILED)
 
 
+def _awaited(server: Server, here: str) -> dict[str, Any]:
+    """The call after a while; GhcmError that says where its answer will be, if the server has gone meanwhile."""
+    try:
+        return server.ask(f"{here}?wait={_ROUND}", timeout=_ROUND + 30)
+    except GhcmError as error:
+        if error.code != "GHCM-727":
+            raise
+        hint = f"the call is kept, and goes on when the daemon runs again: its answer will be at {here}."
+        raise GhcmError(error.message, code=error.code, detail=error.detail, hint=hint) from None
+
+
 def _print(server: Server, call: dict[str, Any], here: str, *, wait: bool, csv: bool, json: bool) -> None:
-    if wait and call["state"] == "done" and call["data"] is None:
-        call["data"] = server.ask(f"{here}/data?limit={_SHOWN}", timeout=60)["rows"]
+    rows = _rows(server, call, here) if wait and call["state"] == "done" else None
     if json:
-        terminal.json_line(call)
+        terminal.json_line(call if rows is None else call | {"data": list(rows)})
         return
     match call["state"]:
         case "done" if wait:
-            _print_rows(call["data"] or [], csv)
+            if rows is None:
+                written = [(name, f"{sink['rows']:,}") for name, sink in sorted(call["sinks"].items())]
+                terminal.table(("sink", "rows"), written, "no rows")
+            else:
+                _print_rows(rows, csv)
             begin, end = (datetime.fromisoformat(call[name]) for name in ("accepted", "ended"))
             terminal.note(f"done in {(end - begin).total_seconds():.3f} s, {call['engine']}")
         case "failed":
@@ -83,9 +99,38 @@ def _print(server: Server, call: dict[str, Any], here: str, *, wait: bool, csv: 
                 terminal.error(GhcmError.of(call["error"]))
 
 
-def _print_rows(rows: list[Any], csv: bool) -> None:
-    shaped = [cast("dict[str, Any]", row) if isinstance(row, dict) else {"value": row} for row in rows]
-    terminal.rows(list(shaped[0]) if shaped else (), shaped, "no rows", json=False, csv=csv)
+def _rows(server: Server, call: dict[str, Any], here: str) -> Iterator[Any] | None:
+    """All rows of a call that is done; None where it wrote several sinks, or one that cannot be read back."""
+    if call["data"] is not None:
+        return iter(call["data"])
+    try:
+        page = server.ask(f"{here}/data", timeout=60)
+    except GhcmError as problem:
+        if problem.code != "GHCM-328":
+            raise
+        return None
+    return _pages(server, here, page)
+
+
+def _pages(server: Server, here: str, page: dict[str, Any]) -> Iterator[Any]:
+    """The rows of a page and of those behind it."""
+    offset = 0
+    while page["rows"]:
+        yield from page["rows"]
+        offset += len(page["rows"])
+        if offset >= page["total"]:
+            return
+        page = server.ask(f"{here}/data?offset={offset}", timeout=60)
+
+
+def _print_rows(rows: Iterator[Any], csv: bool) -> None:
+    """As CSV all of them, as a table the first thousand."""
+    shaped = (cast("dict[str, Any]", row) if isinstance(row, dict) else {"value": row} for row in rows)
+    shown = shaped if csv else islice(shaped, _SHOWN)
+    first = list(islice(shown, 1))
+    terminal.rows(list(first[0]) if first else (), chain(first, shown), "no rows", json=False, csv=csv)
+    if not csv and next(shaped, None) is not None:
+        terminal.note(f"these are the first {_SHOWN}: --json and --csv give all")
 
 
 def _parameters(server: Server, program: str, unit: str, arguments: list[str]) -> dict[str, object]:

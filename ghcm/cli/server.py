@@ -13,6 +13,7 @@ import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email.message import Message
+from http.client import HTTPException
 from ipaddress import ip_address
 from pathlib import Path
 from typing import IO, Any, cast
@@ -56,10 +57,13 @@ class Server:
         except urllib.error.HTTPError as refused:
             with refused:
                 raise _problem(refused.read(), refused.code) from None
-        except (urllib.error.URLError, TimeoutError) as error:
+        except (OSError, HTTPException) as error:
             hint = f"name who has signed its certificate in {AUTHORITY}." if _untrusted(error) else ""
             message = f"the Supervisor at {self.url} does not answer"
             raise GhcmError(message, code="GHCM-727", detail=f"{error}.", hint=hint) from None
+        except ValueError:
+            message, hint = f"what answers at {self.url} is no Supervisor", "look at --server or GHCM_SERVER."
+            raise GhcmError(message, code="GHCM-727", hint=hint) from None
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):

@@ -13,11 +13,19 @@ from ghcm.errors import GhcmError
 
 @pytest.fixture
 def elsewhere() -> Iterator[tuple[HTTPServer, list[str | None]]]:
-    """A server that sends whoever asks "/away" to itself, under another path; and the tokens that it has seen."""
+    """A server that sends whoever asks to another path, but hangs up on "/ends" and has HTML at "/page"; and the tokens
+    that it has seen."""
     seen: list[str | None] = []
 
     class Away(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            if self.path == "/ends":
+                return
+            if self.path == "/page":
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(b"<html>")
+                return
             seen.append(self.headers["Authorization"])
             self.send_response(307)
             self.send_header("Location", "http://localhost:1/other")
@@ -80,3 +88,13 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("GHCM_CA", str(tmp_path / "none"))
     with pytest.raises(GhcmError, match="GHCM_CA"):
         server_of("https://lake.example", None)
+
+
+def test_a_server_that_hangs_up_and_one_of_others_are_told_apart(
+    elsewhere: tuple[HTTPServer, list[str | None]],
+) -> None:
+    asked = server_of(f"http://127.0.0.1:{elsewhere[0].server_address[1]}", None)
+    with pytest.raises(GhcmError, match="does not answer"):
+        asked.ask("/ends", timeout=30)
+    with pytest.raises(GhcmError, match="is no Supervisor"):
+        asked.ask("/page", timeout=30)
