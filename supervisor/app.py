@@ -125,6 +125,11 @@ class Supervisor:
         if self.beats:
             self._tasks.append(asyncio.create_task(answer_beats(), name="beats"))
 
+    def end_waits(self) -> None:
+        """Answer those who wait for calls with how these stand: the server ends."""
+        if self._service is not None:
+            self._service.ending = True
+
     async def close(self) -> None:
         """Give everything back."""
         for task in self._tasks:

@@ -58,6 +58,8 @@ class CallService:
     open_cache: OpenCache
     settings: Settings = field(default_factory=Settings)
     quotas: Quotas = field(init=False)
+    ending: bool = field(default=False, init=False)
+    """Whether nobody is to wait any longer."""
     _caches: dict[Topic, AsyncMessageCache] = field(default_factory=dict[Topic, AsyncMessageCache])
     _sending: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "ghcm-store"))
@@ -106,14 +108,16 @@ class CallService:
         return call, new
 
     async def wait(self, id: str, seconds: float) -> Call:
-        """The call once it is final, or as it stands after so many seconds. GhcmError if there is none."""
+        """The call once it is final, or as it stands after so many seconds or, within one, when the service is ending.
+        GhcmError if there is none.
+        """
         with self.inbox.follow(id) as feedback:
             call = await self.get(id)
             if call.final:
                 return call
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
-                    while not await self._told(feedback) and not self.store.calls.answered(id):
+                    while not self.ending and not await self._told(feedback) and not self.store.calls.answered(id):
                         pass
         return await self.get(id)
 

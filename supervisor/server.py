@@ -9,6 +9,7 @@ import logging
 import math
 import socket
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,6 +22,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from ghcm.runtime.settings import Http
 from ghcm.supervisor import problems
+from ghcm.supervisor.app import Supervisor
 from ghcm.supervisor.problems import Problem
 
 log = logging.getLogger("ghcm.supervisor")
@@ -63,9 +65,9 @@ _TOO_MANY = Problem(
 )
 
 
-def server(app: ASGIApp, host: str, port: int, http: Http) -> uvicorn.Server:
-    """The server of the app, with TLS where `http` says so. It listens there, or on the sockets that it is run with."""
-    return _Server(http, _config(app, host, port, http))
+def server(supervisor: Supervisor, host: str, port: int, http: Http) -> uvicorn.Server:
+    """Its server, with TLS where `http` says so. It listens there, or on the sockets that it is run with."""
+    return _Server(http, _config(supervisor, host, port, http), supervisor.end_waits)
 
 
 def _config(app: ASGIApp, host: str, port: int, http: Http) -> uvicorn.Config:
@@ -89,9 +91,9 @@ def _config(app: ASGIApp, host: str, port: int, http: Http) -> uvicorn.Config:
 class _Server(uvicorn.Server):
     """With limits of handshakes of TLS: uvicorn sees nothing of a connection before the end of its own."""
 
-    def __init__(self, http: Http, config: uvicorn.Config) -> None:
+    def __init__(self, http: Http, config: uvicorn.Config, end_waits: Callable[[], None]) -> None:
         super().__init__(config)
-        self._http = http
+        self._http, self._end_waits = http, end_waits
         self._listening: list[asyncio.Task[None]] = []
         self._shaking: dict[asyncio.Task[None], str] = {}
 
@@ -104,7 +106,8 @@ class _Server(uvicorn.Server):
         self._listening = [asyncio.create_task(self._listen(each), name="listen") for each in sockets]
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen no more, and end what is open."""
+        """Listen no more, and end what is open: who waits is told how his call stands, before that is too late."""
+        asyncio.get_running_loop().call_later(3, self._end_waits)  # so that two seconds of the grace are left to answer
         for task in (*self._listening, *self._shaking):
             task.cancel()
         await asyncio.gather(*self._listening, *self._shaking, return_exceptions=True)

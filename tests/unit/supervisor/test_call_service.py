@@ -119,6 +119,20 @@ def test_who_waits_learns_of_an_answer_that_nobody_tells(store: Store, monkeypat
     with_service(store, scene)
 
 
+def test_nobody_waits_for_a_service_that_ends(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(call_service, "_LOOK_SECONDS", 0.01)
+
+    async def scene(service: CallService, cache: SlowCache) -> None:
+        cache.answers.set()
+        await take(service, "call")
+        waiting = asyncio.create_task(service.wait("call", 1000))
+        await asyncio.sleep(0)  # it waits now
+        service.ending = True
+        assert (await waiting).state is CallState.ACCEPTED
+
+    with_service(store, scene)
+
+
 def test_a_store_that_is_locked_for_long_refuses_calls_and_says_why(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
