@@ -101,6 +101,9 @@ def _program(program: Path, svg: Path | None, code: bool, json: bool, asked: _As
     if asked.shown is not None and code:
         hint = "leave out --pass, or --code."
         raise GhcmError("--pass shows one pass alone, and no code", code="GHCM-605", hint=hint)
+    if asked.shown is not None and asked.shown not in {each.name for each in chosen(asked.without, asked.until)}:
+        message = f"--pass {asked.shown} shows a pass that --until or --without leaves out"
+        raise GhcmError(message, code="GHCM-605", hint="leave one of them out.")
     compiled = driver.compile(program, without=asked.without, until=asked.until)
     if svg is not None:
         _draw(compiled, svg)

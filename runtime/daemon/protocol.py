@@ -182,11 +182,13 @@ class Control:
 
 
 def _nobody(path: Path, error: OSError) -> GhcmError:
+    runs = [each.parent for each in path.parent.glob("runs/*/control.sock") if Control(each).listening()]
+    started = f'what "ghcm run" serves here is at --state {runs[0]}' if runs else '"ghcm supervise" starts one'
     return GhcmError(
         "no daemon runs here",
         code="GHCM-723",
         detail=f"Nothing answers at {path} ({error.strerror}).",
-        hint='"ghcm supervise" starts one; --state or GHCM_STATE names the state directory of another.',
+        hint=f"{started}; --state or GHCM_STATE names the state directory of another.",
     )
 
 

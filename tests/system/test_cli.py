@@ -54,6 +54,7 @@ COMMANDS = {
     "explain svg of nothing": ["explain", "--svg", "x.svg"],
     "explain a pass": ["explain", "visits.istream", "--pass", "compress-tasks", "--without", "required-columns"],
     "explain no pass": ["explain", "visits.istream", "--until", "compress-task"],
+    "explain a pass left out": ["explain", "visits.istream", "--pass", "compress-tasks", "--until", "required-columns"],
     "explain a pass and code": ["explain", "visits.istream", "--pass", "compress-tasks", "--code"],
     "explain engines and code": ["explain", "visits.istream", "--engines", "--code"],
     "explain operator": ["explain", "--operator", "filter"],

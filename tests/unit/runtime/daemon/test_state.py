@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -85,6 +86,12 @@ def test_where_nobody_listens_is_said(tmp_path: Path) -> None:
     with pytest.raises(GhcmError) as raised_:
         control.ask("status")
     assert "ghcm supervise" in raised_.value.hint
+    run = tmp_path / "runs" / "x" / "control.sock"
+    run.parent.mkdir(parents=True)
+    with socket.socket(socket.AF_UNIX) as listening, pytest.raises(GhcmError, match=f"--state {run.parent};"):
+        listening.bind(str(run))
+        listening.listen()
+        control.ask("status")
 
 
 def test_errors_travel_as_they_are() -> None:
