@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from ghcm.verification.campaign import Report, Runner
 
 Data = Annotated[
-    Path | None, typer.Option("--data", metavar="FILE", help="Records to run, JSON lines or CSV; else some are made.")
+    Path | None,
+    typer.Option(
+        "--data", metavar="FILE", help="Records to run, JSON lines or CSV with the names of fields; else some are made."
+    ),
 ]
 Only = Annotated[list[str] | None, typer.Option("--unit", "-u", metavar="NAME", help="These units; else all of them.")]
 On = Annotated[

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import csv
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import cast
+from typing import Any
 
 from ghcm.errors import GhcmError
+from ghcm.formats.fields import from_text_field
+from ghcm.formats.records import json_parser
 from ghcm.spg.connectors import Memory
 from ghcm.spg.graph import Program, Task, Unit
 from ghcm.spg.ops import ArrivalTime, EventTime, Latest, Lookup, ReadSink, ReadTable, Source
 from ghcm.spg.services import DrawnRows, GivenRows
-from ghcm.types import Struct, strip
-from ghcm.values import encode, from_json, to_json
+from ghcm.types import Struct, Type, strip
+from ghcm.values import Json, encode, from_json, to_json
 from ghcm.verification.generator import Generator, literals
 
 Rows = tuple[tuple[object, ...], ...]
@@ -112,7 +113,9 @@ def from_file(unit: Unit, path: Path) -> Given:
     none does, or a record does not fit.
     """
     records = list(_records(path))
-    fitting = [task for task in readers(unit) if records and set(records[0]) <= set(task.schema.names)]
+    if not records:
+        raise GhcmError(f'"{path}" has no records', code="GHCM-605")
+    fitting = [task for task in readers(unit) if set(records[0]) <= set(task.schema.names)]
     if not fitting:
         wanted = "; ".join(f"{task.id} reads {', '.join(task.schema.names)}" for task in readers(unit))
         raise GhcmError(
@@ -124,30 +127,48 @@ def from_file(unit: Unit, path: Path) -> Given:
     return Given({task.id: _rows(records, task.schema, path) for task in fitting}, {})
 
 
-def _records(path: Path) -> Iterator[Mapping[str, object]]:
+def _records(path: Path) -> Iterator[Mapping[str, Json]]:
+    cells = path.suffix == ".csv"
+    read: Callable[[Any], Mapping[str, Json]] = _cells if cells else json_parser(written=False, own=True)
     try:
         with path.open(encoding="utf-8", newline="") as file:
-            if path.suffix == ".csv":
-                rows: Iterator[dict[str, str]] = csv.DictReader(file)
-                yield from ({name: value or None for name, value in row.items()} for row in rows)
-            else:
-                yield from (cast("dict[str, object]", json.loads(line)) for line in file if line.strip())
-    except (OSError, ValueError) as error:
+            for number, found in enumerate(csv.DictReader(file) if cells else map(str.strip, file), 1):
+                try:
+                    if found:
+                        yield read(found)
+                except ValueError as error:
+                    message = f'{"record" if cells else "line"} {number} of "{path}" cannot be read'
+                    hint = "give JSON lines, or a file whose name ends with .csv."
+                    raise GhcmError(message, code="GHCM-602", detail=f"{error}.", hint=hint) from None
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise GhcmError(f'"{path}" cannot be read', code="GHCM-602", detail=f"{error}.") from error
 
 
-def _rows(records: Sequence[Mapping[str, object]], schema: Struct, path: Path) -> Rows:
+def _cells(row: dict[str | None, Any]) -> Mapping[str, Json]:
+    if None in row:
+        raise ValueError("there are more cells than in the header")
+    return {str(name): value or None for name, value in row.items()}
+
+
+def _rows(records: Sequence[Mapping[str, Json]], schema: Struct, path: Path) -> Rows:
     rows: list[tuple[object, ...]] = []
     for number, record in enumerate(records, 1):
         values: list[object] = []
         for field in schema.fields:
             try:
-                values.append(from_json(record.get(field.name), field.type))
+                values.append(_value(record.get(field.name), field.type, cell=path.suffix == ".csv"))
             except ValueError as error:
                 message = f'record {number} of "{path}" does not fit'
                 raise GhcmError(message, code="GHCM-605", detail=f'"{field.name}": {error}.') from None
         rows.append(tuple(values))
     return tuple(rows)
+
+
+def _value(found: Json, type_: Type, *, cell: bool) -> object:
+    """The canonical value of JSON, or of the text of a cell."""
+    if cell and isinstance(found, str):
+        return from_text_field(type_)(found)
+    return from_json(found, type_)
 
 
 def parameters_json(unit: Unit, given: Given) -> dict[str, object]:

@@ -10,12 +10,14 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 from ghcm.cli.main import application
+from ghcm.errors import GhcmError
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
 from ghcm.runtime.contract import Form
 from ghcm.source import Source
 from ghcm.verification import verify
 from ghcm.verification.engines import Native, Spark
+from ghcm.verification.given import from_file
 from tests.conformance.plants import PLANTS, planted
 
 RECORD = """
@@ -115,6 +117,32 @@ def test_the_command_says_what_it_has_run(tmp_path: Path) -> None:
     assert line["records"] == 5
     assert line["difference"]["engine"].startswith("native, rows")
     assert any("missing" in each for each in line["difference"]["said"])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("r.csv", "s,a,x,at\nb,5,1.5,2026-01-01\n,7,,\n", [("b", 5, 1.5, 1767225600000000), (None, 7, None, None)]),
+        ("r.csv", "s,a\nb,5\nb,5,6\n", 'record 2 of "r.csv" cannot be read'),
+        ("r.csv", "s,a\nb,x\n", 'record 1 of "r.csv" does not fit'),
+        ("r.jsonl", '{"s": "b", "a": 5}\n\nnope\n', 'line 3 of "r.jsonl" cannot be read'),
+        ("r.jsonl", '{"s": "b", "a": 5}\n[1]\n', 'line 2 of "r.jsonl" cannot be read'),
+        ("r.jsonl", "", '"r.jsonl" has no records'),
+    ],
+)
+def test_records_are_given_as_json_or_csv(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str, said: object
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    record = "record G { s: string?, a: int, x: float?, at: timestamp? }\nsink out = discard()\n"
+    unit = 'stream live { files("r.jsonl", format = json).as(G).to(out) }\n'
+    program = lower(parse(Source("g.istream", f"program g\n{record}{unit}")))
+    Path(name).write_text(text)
+    try:
+        (rows,) = from_file(program.unit("live"), Path(name)).rows.values()
+        assert list(rows) == said
+    except GhcmError as error:
+        assert error.message == said
 
 
 @pytest.mark.slow
