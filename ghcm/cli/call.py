@@ -47,6 +47,7 @@ def call(  # noqa: PLR0913, PLR0917 - the options of a call, by name
     json: Json = False,
 ) -> None:
     """Call a responsive unit."""
+    terminal.one_form(json=json, csv=csv)
     program, dot, name = unit.partition(".")
     if not dot or not name:
         raise GhcmError(f'"{unit}" names no unit', code="GHCM-605", hint="write PROGRAM.UNIT, as in traffic.rebuild")
@@ -102,7 +103,7 @@ def _print(server: Server, call: dict[str, Any], here: str, *, wait: bool, csv: 
 def _rows(server: Server, call: dict[str, Any], here: str) -> Iterator[Any] | None:
     """All rows of a call that is done; None where it wrote several sinks, or one that cannot be read back."""
     if call["data"] is not None:
-        return iter(call["data"])
+        return iter(cast("list[Any]", call["data"]))
     try:
         page = server.ask(f"{here}/data", timeout=60)
     except GhcmError as problem:

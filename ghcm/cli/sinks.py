@@ -119,6 +119,7 @@ def read(  # noqa: PLR0913, PLR0917 - the options of a look, by name
     from ghcm.runtime.sinks.sink import read as rows_in
     from ghcm.values import own_writer
 
+    terminal.one_form(json=json, csv=csv)
     if follow and at is not None:
         raise GhcmError("a version that is there does not change", code="GHCM-605", hint="say --follow or --at.")
     looked_at, connections, _ = known(program, state, profile)
@@ -221,6 +222,7 @@ def sql(
 
     DuckDB answers, in memory. It is not installed by default: pip install "ghcm[sql]".
     """
+    terminal.one_form(json=json, csv=csv)
     try:
         import duckdb
     except ImportError:
@@ -290,6 +292,7 @@ def dead(  # noqa: PLR0913, PLR0917 - the options of a look, by name
 
     They stay until --clear, or --replay after a fix; those of ghcm run for a hundred runs that had any.
     """
+    terminal.one_form(json=json, csv=csv)
     from ghcm.cli.known import dead_letters, known
     from ghcm.functions import Failure
     from ghcm.runtime.sinks import kept_letters
@@ -312,7 +315,7 @@ def dead(  # noqa: PLR0913, PLR0917 - the options of a look, by name
     rows = kept_letters.shown(tables, reason, each=all)
     if not json and not csv:
         rows = [{name: str(value)[:_WIDEST] for name, value in row.items()} for row in rows]
-    shown = rows[: limit or _SHOWN]
+    shown = rows[: limit or (len(rows) if json or csv else _SHOWN)]
     terminal.rows(list(rows[0]) if rows else (), shown, "no records have failed", json=json, csv=csv)
     if len(shown) < len(rows):
         terminal.note(f"there are {len(rows):,}: --limit shows more")

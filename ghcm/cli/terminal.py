@@ -140,6 +140,12 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], empty: str) -> 
         say("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
+def one_form(*, json: bool, csv: bool) -> None:
+    """GhcmError where rows are asked for in two forms at once."""
+    if json and csv:
+        raise GhcmError("--json and --csv are two forms of the same rows", code="GHCM-605", hint="say one of them.")
+
+
 def rows(names: Sequence[str], found: Iterable[Mapping[str, object]], empty: str, *, json: bool, csv: bool) -> None:
     """Rows in their JSON form: as they come as lines of JSON or CSV (RFC 4180, no cell a formula), else as a table."""
     from ghcm.values import cell, inert

@@ -337,6 +337,10 @@ def test_dead_letters_are_grouped_listed_and_cleared(place: Path, capsys: pytest
     assert first["first"] < first["last"] == second["first"]
     dead("v", reason="bad_record", all=True, json=True)
     assert [each["detail"] for each in printed(capsys)] == ["line 2", "line 1"]
+    for command in (lambda: dead("v", csv=True, json=True), lambda: sql("select 1", csv=True, json=True)):
+        with pytest.raises(typer.Exit):
+            guarded(command)()
+        assert "two forms of the same rows" in refused(capsys)
     dead("v", limit=1)
     said = capsys.readouterr()
     assert (len(said.out.splitlines()), "there are 2" in said.err) == (2, True)
