@@ -37,6 +37,8 @@ class Histogram:
     ...     latency.note(milliseconds)
     >>> latency.quantile(0.5), round(latency.quantile(0.99), 1), latency.sum
     (1.0, 41.5, 43.0)
+    >>> latency.mean
+    10.75
     >>> Histogram.read(latency.document()) == latency
     True
     """
@@ -54,6 +56,12 @@ class Histogram:
     def count(self) -> int:
         """How many values were noted."""
         return sum(self.buckets.values())
+
+    @property
+    def mean(self) -> float:
+        """The mean of the values above 0, as they were noted; 0 where there are none."""
+        above = self.count - self.buckets.get(_ZERO, 0)
+        return self.sum / above if above else 0.0
 
     def quantile(self, share: float) -> float:
         """The value that this share of all does not exceed, at most a twelfth too high; 0 where there are none."""

@@ -122,7 +122,7 @@ def _of_task(now: Any, old: Any, seconds: float) -> list[str]:
         *(_number(now[name]) for name in ("in", "out", "dead", "backlog")),
         _behind(now["watermark"]),
         "-" if busy is None else f"{busy:.0%}",
-        _number(batches.quantile(0.5) if batches.count else None),
+        _number(batches.mean or None),
         *_percentiles(latency),
     ]
 
