@@ -14,7 +14,7 @@ from ghcm.codes import Code
 from ghcm.errors import Reported, attempt
 from ghcm.expr import Expr, Get, Lambda, Literal, MakeStruct, Var, walk
 from ghcm.functions import comparable
-from ghcm.lowering.drafts import RULES, Bound, Flow, Step, rule
+from ghcm.lowering.drafts import RULES, Bound, Draft, Flow, Step, rule
 from ghcm.lowering.expressions.functions import call_of
 from ghcm.lowering.narrowing import Outcome, known, narrow, to_known
 from ghcm.lowering.operators.sources import conforming
@@ -191,14 +191,28 @@ def named(step: Step, flow: Flow) -> Bound:
     name = step.given.string("name")
     if name is None:
         return flow
+    draft = _holder(flow.draft)
     if not _NAME.fullmatch(name):
         step.given.wrong("name", "made of letters, digits and _")
-    elif flow.draft.id or flow.draft.named is not None:
+    elif draft.id or draft.named is not None:
         message = "this has a name already"
         step.report(Code.RESERVED, message, hint="named(...) stands behind the operator that it names.")
     else:
-        flow.draft.named = name
+        draft.named = name
     return flow
+
+
+def _holder(last: Draft) -> Draft:
+    """Of the tasks that one operator was made of the one that keeps its state, which is to be found again by name;
+    the last one where none does.
+    """
+    draft = last
+    while not draft.keeps_state and len(draft.inputs) == 1:
+        ((before, _),) = draft.inputs
+        if (before.word, before.span) != (last.word, last.span):
+            return last
+        draft = before
+    return draft if draft.keeps_state else last
 
 
 def check_key(step: Step, key: Type, argument: str = "function") -> None:
