@@ -17,9 +17,10 @@ from ghcm.language import ast, trees
 from ghcm.lowering.context import Context
 from ghcm.lowering.drafts import Bound, Flow, UnitDraft
 from ghcm.lowering.expressions.functions import whole
-from ghcm.lowering.expressions.records import fits
+from ghcm.lowering.expressions.records import difference, fits
 from ghcm.source import Span
-from ghcm.types import Shape, Type, pair_of
+from ghcm.types import Shape, Type, is_nullable, pair_of
+from ghcm.unification import accepts
 
 _COLLECTIONS = {"stream": (Shape.STREAM, 1), "pairs": (Shape.PAIRS, 2)}
 """The types of collections: their shape, and how many types they name."""
@@ -95,24 +96,29 @@ def written_out(
     scope = replace(unit.scope, parameters=values, collections=frozenset(assigned))
     bound = evaluate(function.body, replace(unit, scope=scope, assigned=assigned, inside=(*unit.inside, name)))
     if isinstance(bound, Flow):
-        _check_collection(bound, function.result, f'function "{name}" gives', function.result.span, unit)
+        return _as_said(bound, function.result, f'function "{name}" gives', function.result.span, unit)
     return bound
 
 
 def _collection(parameter: ast.Parameter, given: ast.Expr, unit: UnitDraft, evaluate: Evaluate) -> Bound:
     bound = evaluate(given, unit)
     if isinstance(bound, Flow):
-        _check_collection(bound, parameter.type, f'"{parameter.name.text}" is', given.span, unit)
+        return _as_said(bound, parameter.type, f'"{parameter.name.text}" is', given.span, unit)
     return bound
 
 
-def _check_collection(flow: Flow, written: ast.TypeExpr, what: str, span: Span | None, unit: UnitDraft) -> None:
+def _as_said(flow: Flow, written: ast.TypeExpr, what: str, span: Span | None, unit: UnitDraft) -> Flow:
+    """The collection as one of the type that is written; where a filter has left no nulls, that may have a `?`."""
     shape, element = _type(written, unit.context)
     collection = flow.collection
     if collection.shape is shape and collection.element == element:
-        return
+        return flow
+    alike = collection.shape is shape and not collection.windowed and accepts(element, collection.element)
+    if alike and is_nullable(element) == is_nullable(collection.element):  # a record or null is a column of its own
+        return replace(flow, collection=replace(collection, element=element))
     says = f"{'pairs' if shape is Shape.PAIRS else 'stream'} of {element}"
-    detail = f'It is of type "{collection}".'
+    differs = difference(element, collection.element) if collection.shape is shape else ""
+    detail = f'It is of type "{collection}"{": " + differs if differs else "."}'
     hint = "map(...) makes other records, map_to_pair(...) pairs of them."
     message = f"{what} a {says}, and this is another collection"
     raise unit.context.report(Code.WRONG_TYPE, message, span, detail=detail, hint=hint)

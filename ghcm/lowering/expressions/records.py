@@ -160,14 +160,14 @@ def fits(expr: Expr, to: Type, what: str, span: Span | None, context: Context, c
     computed = code is Code.WRONG_TYPE and not isinstance(expr, Literal)
     hint = hint_of_enum(expr, to) or (way_to(expr.type, to) if computed else "")
     message = f'{what} is "{to}", but this is "{expr.type}"'
-    raise context.report(code, message, span, detail=_difference(to, expr.type), hint=hint)
+    raise context.report(code, message, span, detail=difference(to, expr.type), hint=hint)
 
 
 def _would_fit(expr: Expr, to: Type) -> bool:
     return unify(strip(expr.type), to) == to
 
 
-def _difference(to: Type, found: Type) -> str:
+def difference(to: Type, found: Type) -> str:
     """What exactly differs between two records, where both are."""
     union = as_union_type(to)
     if union is not None:
