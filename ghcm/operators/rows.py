@@ -46,7 +46,9 @@ ROWS = (
         meaning=(
             "declares when a record happened and, in a stream unit, how far records may come out of order; "
             "in a batch unit, and of what is read from a sink or a table, nothing is late whatever the "
-            "disorder. A partition that is silent holds event time back, so that no window closes, for "
+            "disorder. In a stream unit it stands before aggregations and joins, which mix partitions; a "
+            "batch unit may declare the time of their results. A partition that is silent holds event time "
+            "back, so that no window closes, for "
             "ever or, with idle = 30s, "
             "until nothing came of it for so long by the clock of the unit (stream units): its watermark "
             "then goes on with the least of those partitions that are not idle and whose records it may "

@@ -26,16 +26,23 @@ WINDOWS = {
 }
 """What assigns windows, with the arguments."""
 _OF_SO_MANY = "chunks(100) gives lists of so many values of a key, preceding(100) each value with so many before it."
+_OF_OTHERS = {
+    **dict.fromkeys(("count", "rows"), _OF_SO_MANY),
+    **dict.fromkeys(("hop", "hopping", "slide"), "sliding(10m, every = 1m) begins one every minute."),
+    **dict.fromkeys(("tumble", "fixed"), 'did you mean "tumbling"?'),
+    "cumulate": 'did you mean "cumulating"?',
+}
+"""Windows of other systems, and what to write instead."""
 
 
 @rule(RULES, "event_time")
 def event_time(step: Step, flow: Flow) -> Bound:
-    """Declares when records happened; before anything that mixes the partitions of the source."""
+    """Declares when records happened; in a stream unit before anything that mixes the partitions of the source."""
     disorder = step.given.duration("disorder")
     function = attempt(step.function, "time", flow.collection.element)
     after = replace(flow.collection, timed=True)
     undrafted = replace(flow, collection=after)
-    if flow.collection.timed or flow.regrouped:
+    if flow.collection.timed or (flow.regrouped and not _nothing_late(step)):
         message = f"event time is declared {'twice' if flow.collection.timed else 'behind what regroups'}"
         hint = "event_time(...) stands near the source; what is written to a sink and read again declares it anew."
         step.report(Code.BAD_TIME, message, hint=hint)
@@ -135,7 +142,8 @@ def _assigned(step: Step) -> _Assigned:
         case ast.Apply(function=ast.Ref(name=name)) as written if name in WINDOWS:
             given = match_arguments(name, WINDOWS[name], written, step.context)
         case ast.Apply(function=ast.Ref(name=name, span=span)):
-            hint = suggest(name, WINDOWS) or _OF_SO_MANY * (name in ("count", "rows"))
+            hint = _OF_OTHERS.get(name, "") or suggest(name, WINDOWS)
+            hint = hint or "Windows are tumbling, sliding, cumulating and session."
             raise step.report(Code.BAD_WINDOW, f'there are no windows "{name}"', span, hint=hint)
         case _:  # anything else is none
             raise step.given.wrong("assigner", "windows such as tumbling(10s)")
