@@ -53,6 +53,7 @@ _OPERATORS = {
     "if": "write if ... then ... else ...",
     "like": "write contains(x, part), starts_with(x, part) or matches(x, pattern)",
     "between": "write a <= x and x <= b",
+    "..": "a range is a case of match; elsewhere write a <= x and x <= b",
     "mod": "write %",
     "when": "write if ... then ... else ...",
     "contains": "write part in x",
@@ -225,6 +226,10 @@ def _general(scene: _Scene) -> _Words:
         hint = 'write "..." + to_string(x) + "..."'
     if scene.kind == "STRING" and scene.after == "COLON" and "NAME" in scene.accepted:
         hint = f"names of fields stand without quotes; a map is written map_of({scene.found}, ...)"
+    if scene.kind == "SPREAD" and "RSQB" in scene.accepted:
+        hint = "lists are joined by xs + [x]"
+    if scene.before == "distinct" and scene.kind == "NAME":
+        hint = f"write distinct_count({scene.found})"
     return "GHCM-100", f"expected {_expected(scene)}, found {_found(scene)}", "", hint
 
 

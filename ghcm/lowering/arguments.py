@@ -184,9 +184,14 @@ def misspelt(written: list[str], missing: list[str]) -> set[str]:
     return {close for name in written for close in get_close_matches(name, missing, n=1)}
 
 
+_INSTEAD = {"distinct": "It is of whole records; key_by(x).present(1d) leaves the first of those of one x."}
+"""What to write where an operator is given more than it takes, as other systems have it."""
+
+
 def _too_many(owner: str, declared: tuple[Argument, ...], argument: ast.Argument, context: Context) -> None:
     named = [each.name for each in declared if not each.positional]
     hint = f"By name it takes {', '.join(named)}." if named else ""
+    hint = _INSTEAD.get(owner, hint)
     count = sum(each.positional for each in declared)
     takes = f"{count} argument{'s' if count != 1 else ''}" if count else "no arguments"
     without = " without a name" if named else ""

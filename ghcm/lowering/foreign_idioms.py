@@ -7,6 +7,8 @@ def _meant(name: str) -> str:
 
 _AGGREGATED = "aggregate_by_key(sum(value), mean(value)) aggregates the values of each key."
 _ONCE = "distinct() gives each record once, key_by(r => r.id).present(1d) the first of those that follow in a day."
+_GROUPS = "aggregate(by = x, n = count()) makes a record of each group, key_by(x) pairs for all that goes by key."
+_RANKS = "last(value, 3, order = r => r.n) in aggregate(by = ...) is the list of the three greatest of a group."
 _ENDS = "to(sink) writes the records, reply() answers a call with them."
 
 OPERATORS = {
@@ -14,8 +16,11 @@ OPERATORS = {
     "with_column": "map(x => { ... }) makes records with other columns.",
     "withColumn": "map(x => { ... }) makes records with other columns.",
     "where": _meant("filter"),
-    "group_by": "key_by(...) or map_to_pair(...) comes before group_by_key, reduce_by_key or aggregate_by_key.",
-    "groupBy": "key_by(...) or map_to_pair(...) comes before group_by_key, reduce_by_key or aggregate_by_key.",
+    **dict.fromkeys(("group_by", "groupBy", "groupby"), _GROUPS),
+    "having": "filter(...) behind aggregate(...) chooses among the groups.",
+    "pivot": 'aggregate(by = x, a = sum(n, where = kind == "a"), ...) makes a column of each value.',
+    **dict.fromkeys(("explode", "unnest"), "flat_map(r => r.xs) makes a record of each item."),
+    **dict.fromkeys(("rank", "row_number"), _RANKS),
     "flatmap": _meant("flat_map"),
     "foreach": "to(sink) writes records.",
     "write": _meant("to"),
@@ -48,6 +53,7 @@ _CLOCK = (
     "Give the moment as a parameter of the unit, or compare with the event time of the record."
 )
 _PYTHON = 'Engines round it differently: .python("module:function") : float calls a Python function for each record.'
+_JOINED = "xs + [x] is the list with one more item, xs + ys are the items of both."
 _CHANCE = (
     "An expression gives the same for the same record, so it cannot draw lots; sample(0.1) takes a part of the records."
 )
@@ -148,6 +154,8 @@ FUNCTIONS = {
     **dict.fromkeys(("sort_array", "array_sort", "sorted"), "xs.sort() has the items in order."),
     **dict.fromkeys(("array_length", "cardinality", "list_length"), _meant("length")),
     **dict.fromkeys(("transform", "forEach"), "xs.map(x => ...) gives a value for each item."),
+    **dict.fromkeys(("append", "push", "array_append", "list_append", "array_concat", "extend"), _JOINED),
+    "count": "xs.length() is the number of items, xs.filter(x => x > 0).length() of some.",
     "exists": "xs.any(x => ...) asks for an item.",
     **dict.fromkeys(("explode", "unnest", "flatten"), "The operator flat_map(r => r.xs) makes a record of each item."),
     **dict.fromkeys(("reduce", "fold", "aggregate"), "Lists have sum, mean, min, max, any and all."),

@@ -7,7 +7,7 @@ from ghcm.codes import Code
 from ghcm.errors import Reported, sound, suggest
 from ghcm.expr import Call, Expr, If, Lambda, Literal, MakeStruct, Var, substitute
 from ghcm.functions import comparable
-from ghcm.language import ast
+from ghcm.language import ast, trees
 from ghcm.lowering import foreign_idioms
 from ghcm.lowering.arguments import Given, match_arguments
 from ghcm.lowering.context import Scope
@@ -94,6 +94,8 @@ def aggregate_of(name: str, written: ast.Expr, over: Aggregated) -> Aggregate:
             said = other.function.name if isinstance(other, ast.Apply) and isinstance(other.function, ast.Ref) else ""
             detail = f"Aggregates are {', '.join(_FUNCTIONS)}."
             hint = foreign_idioms.FUNCTIONS.get(said, "") or suggest(said, _FUNCTIONS)
+            if any(is_aggregate(part) for part in trees.walk(other) if isinstance(part, ast.Apply)):
+                hint = "map(...) behind it computes with aggregates: n = count(), total = sum(x), then total / n."
             message = "this is not an aggregate"
             raise over.scope.report(Code.BAD_AGGREGATE, message, other.span, detail=detail, hint=hint)
     rule = AGGREGATES[_FUNCTIONS[said]]

@@ -150,7 +150,7 @@ def _named(name: str, span: Span | None, context: Context, *, as_method: bool, c
             Code.NO_FUNCTION, f'"{name}" is not called as a method', span, hint=f'Write "{name}(...)".'
         )
     hint = foreign_idioms.FUNCTIONS.get(name, "") or suggest(name, (*CALLABLE, *context.functions))
-    if name in OPERATORS:
+    if name in OPERATORS and name not in foreign_idioms.FUNCTIONS:
         hint = f'"{name}" is an operator of collections; inside an expression there is one record.'
     elif name in context.kinds:
         hint = f'"{name}" is a {context.kinds[name]}; publish(...) calls units.'
@@ -205,12 +205,21 @@ def _within(span: Span | None, pattern: str, position: int) -> Span | None:
     return type(span)(span.source, at, at + 1)
 
 
+_OF_OTHER_COUNT = {
+    "substring": "s[2:] is all of it from there.",
+    "round": "round(x * 100.0) / 100.0 keeps two digits; round_half_up(x, 2) is for decimals.",
+}
+"""What to write where two arguments are given, as other languages have it."""
+
+
 def _length_first(arguments: tuple[Expr, ...]) -> tuple[Expr, ...]:
     """The factors of a duration, of which `2 * d` is written for `d * 2`."""
     return arguments[::-1] if isinstance(strip(arguments[0].type), types.Int | types.Int32) else arguments
 
 
 def _advice(function: str, arguments: tuple[Expr, ...]) -> str:
+    if len(arguments) == 2 and function in _OF_OTHER_COUNT:
+        return _OF_OTHER_COUNT[function]
     stripped = [strip(argument.type) for argument in arguments]
     if any(isinstance(each, types.Null) for each in stripped):
         return 'A test for null is written "x is null".'

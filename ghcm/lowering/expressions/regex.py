@@ -139,7 +139,7 @@ class _Reader:
         self.at += 1
         if self.peek() == "?":
             if self.text[self.at : self.at + 2] != "?:":
-                raise BadPattern(start, _why_no_group(self.text[self.at + 1 :]))
+                raise BadPattern(start, *_why_no_group(self.text[self.at + 1 :]))
             self.at += 2
             opening = "(?:"
         self.groups += opening == "("
@@ -219,14 +219,21 @@ class _Reader:
         return self.text[self.at : self.at + 1]
 
 
-def _why_no_group(rest: str) -> str:
+def _why_no_group(rest: str) -> tuple[str, str]:
+    """Why there is no such group, and what to write."""
     if rest.startswith(("=", "!", "<=", "<!")):
-        return "looking ahead or behind is known to some engines only"
+        hint = r"a group takes a part of a match: extract(s, r'user=(\w+)', 1)."
+        return "looking ahead or behind is known to some engines only", hint
     if rest.startswith(("P", "<")):
-        return "named groups are written differently by the engines"
+        return (
+            "named groups are written differently by the engines",
+            "groups are counted from 1: extract(s, pattern, 1).",
+        )
     if rest.startswith(">"):
-        return "an atomic group is known to some engines only"
-    return "flags within a pattern differ between the engines"
+        return "an atomic group is known to some engines only", ""
+    if rest.startswith("i"):
+        return "flags within a pattern differ between the engines", "lower(s) before it, or [aA], heeds no case."
+    return "flags within a pattern differ between the engines", ""
 
 
 def _why_no_escape(name: str) -> str:
