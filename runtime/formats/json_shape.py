@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cache, cached_property
 from typing import Any
 
@@ -24,15 +24,15 @@ from ghcm.runtime.formats.placed_lines import PlacedLines
 
 _QUOTE, _ZERO, _MINUS, _BLANK, _ESCAPE = b'"0- \\'
 _VALUE = re.compile(rb'\s*"([^"\\]+)"\s*:\s*(?:"([^"\\]*)|(-?[0-9]+))(?=["\s,}])')
-_MOMENT = re.compile(rb"(\d{4}-\d\d-\d\d[ T])\d\d:\d\d:\d\d((?:\.(\d{1,6}))?Z?)")
-_DIGIT = re.compile(rb"\d")
+_MOMENT = re.compile(rb"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d((?:\.(\d{1,6}))?Z?)")
+_DATE, _DIGIT = re.compile(rb"(\d{4}-\d\d-\d\d)[ T]"), re.compile(rb"\d")
 _COMMA, _CLOSE = re.compile(rb'"?\s*,'), re.compile(rb'"?\s*\}')
 _WORD, _BEFORE, _BEHIND = 8, bytes(16), bytes(40)
 _HALF = np.uint64(32)
 _INLINE = 12
 """Bytes of a text that a view holds itself."""
-_DAY, _TIME = 11, 8
-"""Bytes of a day with what follows it, and of the time of that day up to its seconds."""
+_DAY, _TIME, _MOST_DAYS = 11, 8, 8
+"""Bytes of a day with what follows it, and of the time of that day up to its seconds; and days of a block."""
 
 
 def _word(text: bytes) -> np.uint64:
@@ -186,8 +186,8 @@ class Cells:
         return self.block.texts(*self._span(key)).alias(key)
 
     def moments(self, key: str) -> tuple[pl.Series, Marks] | None:
-        """Microseconds since 1970 of texts in one form and of one day, and where one is in no form; None where they are
-        not.
+        """Microseconds since 1970 of texts in one form, and where one is none; None where they are in several forms, or
+        of many days.
         """
         start, end = self._span(key)
         first = _MOMENT.fullmatch(self.block.slice(int(start[0]), int(end[0])))
@@ -314,18 +314,15 @@ class _Block:
 
     def moments(self, start: Places, first: re.Match[bytes]) -> tuple[Places, Marks] | None:
         """As `Cells.moments`, of texts that are as long as the first."""
-        day, behind, decimals = first.groups()
-        if not self.has(start[None], _Between.of([day])):
+        behind, decimals = first.groups()
+        found = self._midnights(start)
+        if found is None:
             return None
-        try:
-            midnight = datetime.fromisoformat(day[:-1].decode()).replace(tzinfo=UTC)
-        except ValueError:
-            return None
+        micros, odd = found
         time = self._words[start + _DAY] ^ _COLONS
-        odd: Marks = ((time + _CLOCK) | time) & _NO_CLOCK != 0
+        odd |= ((time + _CLOCK) | time) & _NO_CLOCK != 0
         pairs = time * np.uint64(10) + (time >> np.uint64(8))
         odd |= (pairs + _LATER) & _OVER != 0
-        micros = np.full(len(start), int(midnight.timestamp()) * 1_000_000)
         for away, each in ((0, 3_600_000_000), (24, 60_000_000), (48, 1_000_000)):
             micros += ((pairs >> np.uint64(away)) & np.uint64(255)).view(np.int64) * each
         if behind:
@@ -336,6 +333,25 @@ class _Block:
             odd |= ((rest + (_SIXES & digits)) | rest) & ~digits != 0
             micros += _eight(rest << np.uint64(8))
         return micros, odd
+
+    def _midnights(self, start: Places) -> tuple[Places, Marks] | None:
+        """Microseconds up to the days that are written at these places, and where it is none; None where those are many.
+        Most blocks have one or two.
+        """
+        begin, end = self._words[start], self._words[start + (_DAY - _WORD)]
+        micros: Places = np.zeros(len(start), np.int64)
+        odd: Marks = np.zeros(len(start), bool)
+        left = np.arange(len(start))
+        for _ in range(_MOST_DAYS):
+            here = left[0]
+            alike = (begin[left] == begin[here]) & (end[left] == end[here])
+            midnight = _midnight(self.slice(int(start[here]), int(start[here]) + _DAY))
+            micros[left[alike]] = midnight or 0
+            odd[left[alike]] = midnight is None
+            left = left[~alike]
+            if not len(left):
+                return micros, odd
+        return None
 
     def texts(self, start: Places, end: Places) -> pl.Series:
         """As views of Arrow, which hold short texts themselves and of others four bytes and the place."""
@@ -354,6 +370,15 @@ class _Block:
         found = of_arrow(arrow.Array.from_buffers(arrow.string_view(), len(start), buffers))
         # a copy, for the views would keep the whole block
         return of_arrow(found.to_arrow(compat_level=pl.CompatLevel.oldest()))
+
+
+def _midnight(day: bytes) -> int | None:
+    """Microseconds up to a day that is written with what follows it; None where it is none."""
+    date = _DATE.fullmatch(day)
+    try:
+        return None if date is None else int(datetime.fromisoformat(f"{date[1].decode()}T00Z").timestamp()) * 1_000_000
+    except ValueError:
+        return None
 
 
 def _at_each(data: bytes | memoryview, type_: str) -> Any:

@@ -223,7 +223,7 @@ _SPELT = (
     b"5", b"-7", b"0", b"-0", b"007", b"1.5", b"12345678901234567", b"2147483648", b"9007199254740993", b"-", b"null",
     b'""', b'"a"', b'"udp"', b'"abcdefghijkl"', b'"abcdefghijklm"', b'"\xc3\xa9"', b'"\xff"', b'"\\u0041"', b"1 ",
     b'"2026-01-03 00:00:00.000"', b'"2026-01-02 24:00:00.000"', b'"2026-01-02T00:00:00.000"', b'"2026-01-02"', b"true",
-    b'"9999-12-31 23:59:59.999"', b'"2026-01-02 00:00:0a.000"', b"1,2", b'"a","x":"b"', b"NaN", b'"\t"',
+    b'"9999-12-31 23:59:59.999"', b'"2026-02-30 00:00:00.000"', b'"2026-W01-1 00:00:00.000"', b'"2026-01-02 00:00:0a.000"', b"1,2", b'"a","x":"b"', b"NaN", b'"\t"',
 )  # fmt: skip
 
 
@@ -245,6 +245,14 @@ def test_lines_that_are_spelt_alike_are_read_as_others_are(spelt: bytes) -> None
         lines = [_alike(number) for number in range(150)]
         lines[line] = _alike(line, (place, spelt))
         data = b"\n".join(lines) + b"\n"
+        _same(decode(JSON, ALIKE, [data]), by_reference(JSON, ALIKE, data))
+
+
+def test_moments_of_several_days_are_read_as_others_are() -> None:
+    for days in (2, 7, 20):
+        spelt = [b'"2026-02-%02d 23:59:58.%03d"' % (28 - number % days, number) for number in range(150)]
+        spelt[9] = b'"2026-02-29 00:00:00.000"'
+        data = b"\n".join(_alike(number, (5, text)) for number, text in enumerate(spelt)) + b"\n"
         _same(decode(JSON, ALIKE, [data]), by_reference(JSON, ALIKE, data))
 
 
