@@ -335,9 +335,7 @@ class _Block:
         return micros, odd
 
     def _midnights(self, start: Places) -> tuple[Places, Marks] | None:
-        """Microseconds up to the days that are written at these places, and where it is none; None where those are many.
-        Most blocks have one or two.
-        """
+        """Microseconds up to the days that are written at these places, and where it is none; None of many days."""
         begin, end = self._words[start], self._words[start + (_DAY - _WORD)]
         micros: Places = np.zeros(len(start), np.int64)
         odd: Marks = np.zeros(len(start), bool)
