@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date
 from functools import cache, cached_property
 from typing import Any
 
@@ -28,7 +29,7 @@ _MOMENT = re.compile(rb"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d((?:\.(\d{1,6}))?Z?)")
 _DATE, _DIGIT = re.compile(rb"(\d{4}-\d\d-\d\d)[ T]"), re.compile(rb"\d")
 _COMMA, _CLOSE = re.compile(rb'"?\s*,'), re.compile(rb'"?\s*\}')
 _WORD, _BEFORE, _BEHIND = 8, bytes(16), bytes(40)
-_HALF = np.uint64(32)
+_HALF, _EPOCH = np.uint64(32), date(1970, 1, 1).toordinal()
 _INLINE = 12
 """Bytes of a text that a view holds itself."""
 _DAY, _TIME, _MOST_DAYS = 11, 8, 8
@@ -343,9 +344,11 @@ class _Block:
         for _ in range(_MOST_DAYS):
             here = left[0]
             alike = (begin[left] == begin[here]) & (end[left] == end[here])
-            midnight = _midnight(self.slice(int(start[here]), int(start[here]) + _DAY))
-            micros[left[alike]] = midnight or 0
-            odd[left[alike]] = midnight is None
+            odd[left[alike]] = True
+            if day := _DATE.fullmatch(self.slice(int(start[here]), int(start[here]) + _DAY)):
+                with suppress(ValueError):
+                    micros[left[alike]] = (date.fromisoformat(day[1].decode()).toordinal() - _EPOCH) * 86_400_000_000
+                    odd[left[alike]] = False
             left = left[~alike]
             if not len(left):
                 return micros, odd
@@ -368,15 +371,6 @@ class _Block:
         found = of_arrow(arrow.Array.from_buffers(arrow.string_view(), len(start), buffers))
         # a copy, for the views would keep the whole block
         return of_arrow(found.to_arrow(compat_level=pl.CompatLevel.oldest()))
-
-
-def _midnight(day: bytes) -> int | None:
-    """Microseconds up to a day that is written with what follows it; None where it is none."""
-    date = _DATE.fullmatch(day)
-    try:
-        return None if date is None else int(datetime.fromisoformat(f"{date[1].decode()}T00Z").timestamp()) * 1_000_000
-    except ValueError:
-        return None
 
 
 def _at_each(data: bytes | memoryview, type_: str) -> Any:
