@@ -298,17 +298,17 @@ def _code(before: Version, after: Version, name: str) -> Iterator[Obstacle]:
 
 
 def _layout(old: Unit, new: Unit) -> Iterator[Obstacle]:
-    """The optimiser may lay tasks out otherwise where a policy reads what nobody but the next task has read. What a
-    join has kept of its records fits no more then where it would keep other columns.
-    """
+    """The optimiser may lay tasks out otherwise: where a policy reads what only the next task has read, or by options.
+    What a join has kept of its records fits no more then where it would keep other columns."""
     before, after = without_policies(old), without_policies(new)
+    reasons = "since a policy reads other tasks", "with other instances or passes of the optimiser"
+    why = reasons[alike(policies(old), policies(new))]
     for id, task in after.items():
         if alike(before.get(id), task):
             continue
         keeps_others = isinstance(task.op, Join) and id in before and _taken(old, before[id]) != _taken(new, task)
         does = "keep other columns" if keeps_others else "run in another form"
-        message = f'task "{id}" of unit "{new.name}" would {does}, since a policy reads other tasks'
-        yield Obstacle(message, task.origin, resumable=not keeps_others)
+        yield Obstacle(f'task "{id}" of unit "{new.name}" would {does}, {why}', task.origin, resumable=not keeps_others)
 
 
 def _taken(unit: Unit, task: Task) -> list[Type]:

@@ -162,7 +162,10 @@ def test_what_the_optimiser_has_made_one_task_of_can_be_taken_after_a_stop() -> 
     apart = fused.replace("  large.map", "  large.publish(audit(shop = max(shop)), every = 5)\n  large.map")
     found = growth(apart, before=fused)
     assert found.obstacles and all(each.resumable for each in found.obstacles)
-    assert "--resume" in found.refusal("shop", "shop-1").hint
+    refusal = found.refusal("shop", "shop-1")
+    assert "--resume" in refusal.hint and "since a policy reads other tasks" in refusal.detail
+    wider = growth(PROGRAM.replace("stream feed {", "stream feed parallelism = 3 {")).refusal("shop", "shop-1")
+    assert "--resume" in wider.hint and "with other instances or passes of the optimiser" in wider.detail
 
 
 @pytest.mark.parametrize(
