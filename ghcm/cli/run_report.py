@@ -251,11 +251,19 @@ class Sinks:
                     yield from self._look(sink)
 
     def totals(self) -> dict[str, int]:
-        """The rows of each sink, where they are known: all that were appended, or those of the newest version."""
+        """The rows of each sink, where they are known: all that were appended, those of the newest version, or those
+        that a table keeps by key.
+        """
+        from ghcm.runtime.sinks.sink import count
+
         totals: dict[str, int] = {}
         for name, versions in self._rows.items():
+            sink = self.program.sink(name)
             if known := [rows for rows in versions.values() if rows is not None]:
-                totals[name] = sum(known) if self.program.sink(name).mode is Mode.APPEND else known[-1]
+                totals[name] = sum(known) if sink.mode is Mode.APPEND else known[-1]
+            elif versions and sink.connector.address[0] == "files":
+                with suppress(GhcmError, OSError):
+                    totals[name] = count(sink, self.connections)
         return totals
 
     def untouched(self) -> bool:

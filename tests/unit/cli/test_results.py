@@ -11,10 +11,16 @@ from ghcm.spg.connectors import Files, Format, Memory, Mode, Redis
 from ghcm.spg.graph import Forward, Input, Program, Sink, Task, Unit
 from ghcm.spg.ops import Source, To
 from ghcm.types import Collection, Field, Int, Shape, Struct
+from tests.conformance.live_runs import checked
 from tests.redis_server import connected
 
 HERE = Origin("p", 1, 1)
 ROW = Struct((Field("n", Int()),))
+KEYED = """program keyed
+record Best { k: string, n: int }
+sink best = parquet("best", mode = upsert, key = b => b.k)
+stream u { files("in.jsonl", format = json).as(Best).to(best) }
+"""
 
 
 def program(mode: Mode = Mode.APPEND) -> Program:
@@ -64,6 +70,19 @@ def test_a_version_that_was_not_read_to_its_end_is_looked_at_again(tmp_path: Pat
     (tmp_path / "away").rename(file)
     assert [(news.version, news.rows) for news in sinks.look()] == [("a", 2)]
     assert sinks.totals() == {"out": 3}
+
+
+def test_rows_of_a_table_by_key_are_those_that_it_keeps(tmp_path: Path) -> None:
+    found, connections = checked(KEYED), connected(tmp_path)
+    sinks = Sinks(found, connections)
+    writer = open_writer(found.sink("best"), connections, writer="w")
+    for version, row in (("a", ("x", 1)), ("b", ("y", 1)), ("c", ("x", 2))):
+        writer.write([row])
+        writer.prepare(version)
+        writer.commit(version)
+    writer.close()
+    assert [news.rows for news in sinks.look()][-1] is None
+    assert sinks.totals() == {"best": 2}
 
 
 def test_dead_letters_are_counted_by_unit(tmp_path: Path) -> None:
