@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -66,27 +66,27 @@ def sinks(program: Named, profile: Profile = None, state: State = None, json: Js
 
     found, connections, _ = known(program, state, profile)
     described = [_described(sink, connections) for sink in found.sinks]
-    unseen = [(each["sink"], error) for each in described if isinstance(error := each.get("error"), dict)]
+    unseen = [(each["sink"], GhcmError.of(each["error"])) for each in described if "error" in each]
     dead, names = counts(dead_letters(found, state)), ("sink", "where", "mode", "rows", "version", "committed")
     if json:
         terminal.json_line({"program": found.name, "sinks": described, "dead_letters": dead})
     else:
         terminal.rows(names, described, "no sinks", json=False, csv=False)
         for sink, error in unseen:
-            terminal.note(f"{sink}: {error['message']}" + (f": {error['hint']}" if error["hint"] else ""))
+            terminal.note(f"{sink}: {error.message}" + (f": {error.hint}" if error.hint else ""))
         for unit, count in dead.items():
             terminal.note(f"{unit}: {count:,} dead letters (ghcm dead {program})")
     if unseen:
         raise typer.Exit(FAILED)
 
 
-def _described(sink: Sink, connections: Connections) -> dict[str, object]:
+def _described(sink: Sink, connections: Connections) -> dict[str, Any]:
     """What is said of a sink; of one whose store does not answer the error, beside what the program says."""
     from ghcm.cli.run_report import where
     from ghcm.runtime.sinks.sink import count, is_kept, is_readable, view
     from ghcm.values.timestamps import timestamp_text
 
-    said: dict[str, object] = {"sink": sink.name, "where": where(sink), "mode": sink.mode.value}
+    said: dict[str, Any] = {"sink": sink.name, "where": where(sink), "mode": sink.mode.value}
     if is_kept(sink):
         try:
             latest = view(sink, connections).latest()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -129,13 +129,14 @@ def from_file(unit: Unit, path: Path) -> Given:
 
 def _records(path: Path) -> Iterator[Mapping[str, Json]]:
     cells = path.suffix == ".csv"
-    read: Callable[[Any], Mapping[str, Json]] = _cells if cells else json_parser(written=False, own=True)
+    parse = json_parser(written=False, own=True)
     try:
         with path.open(encoding="utf-8", newline="") as file:
-            for number, found in enumerate(csv.DictReader(file) if cells else map(str.strip, file), 1):
+            records: Iterable[Any] = csv.DictReader(file) if cells else map(str.strip, file)
+            for number, found in enumerate(records, 1):
                 try:
                     if found:
-                        yield read(found)
+                        yield _cells(found) if cells else parse(found)
                 except ValueError as error:
                     message = f'{"record" if cells else "line"} {number} of "{path}" cannot be read'
                     hint = "give JSON lines, or a file whose name ends with .csv."
