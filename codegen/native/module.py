@@ -1,4 +1,4 @@
-"""The native engine as the compiler sees it: what it has not yet, and the module of a unit, which is put together here:
+"""The native engine as the compiler sees it: what it cannot do, and the module of a unit, which is put together here:
 a section per task, the constants they share, and the table `TASKS`.
 """
 
@@ -22,8 +22,7 @@ from ghcm.codegen.native.tasks import iterating, publishing, reading, scanning, 
 from ghcm.codegen.templating import render
 from ghcm.spg import ops, sequences
 from ghcm.spg.graph import Program, Task, Unit, step_unit
-from ghcm.support import YES, Never, NotYet, Support
-from ghcm.types import Shape
+from ghcm.support import YES, Never, Support
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,24 +41,11 @@ class Native:
         """The checker says the same to users; this is for graphs that it has not seen."""
         if unit.kind == "batch" and isinstance(task.op, ops.Source) and not task.op.connector.ends:
             return Never(f'"{task.id}" never ends: no batch unit can read it', code="GHCM-521")
-        missing = _missing(task, unit) if isinstance(task.op, ops.Join) else ""
-        if not missing:
-            return YES
-        return NotYet(f'the native engine has no {missing} yet, and "{task.id}" needs them', code="GHCM-501")
+        return YES
 
     def emit(self, program: Program, unit: Unit) -> Artifact:
         """The module, with a row form and a columnar form of every task."""
         return Artifact(generate(program, unit))
-
-
-def _missing(task: Task, unit: Unit) -> str:
-    """What the engine lacks for a join; empty where it can do it."""
-    right = unit.task(task.inputs[1].producer).collection
-    if right.shape is Shape.TABLE:
-        producer = unit.task(task.inputs[1].producer)
-        timed = any(unit.task(edge.producer).collection.timed for edge in producer.inputs)
-        return "joins with tables of event time" if timed and not right.bounded else ""
-    return ""
 
 
 NATIVE = Native()
@@ -108,7 +94,7 @@ def _section(program: Program, at: Place) -> Section | None:
     match op:
         case ops.EventTime():
             return timing(at, op)
-        case ops.Forgetting(group=group):
+        case ops.Forgetting(group=group) | ops.Versions(group=group):
             return grouping(at, group)
         case ops.ReduceByKey() | ops.AggregateByKey() | ops.GroupByKey() | ops.Count():
             return grouping(at, op)

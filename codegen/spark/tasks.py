@@ -40,7 +40,9 @@ def task_body(scope: Scope, task: Task, rounds: Mapping[str, list[str]] | None =
             return read_sink_body(scope, task, op)
         case ops.EventTime():
             return _event_time(scope, op)
-        case ops.ReadTable() | ops.ArrivalTime() | ops.Lookup() | ops.Forgetting() | sequences.Chunks():
+        case (
+            ops.ReadTable() | ops.ArrivalTime() | ops.Lookup() | ops.Forgetting() | ops.Versions() | sequences.Chunks()
+        ):
             raise ValueError(f"Spark does not support {op}")
         case ops.Sessions():
             return _sessions(scope, op)

@@ -48,8 +48,6 @@ class Context:
     """The program's own functions; None for one that is wrong, which has been reported."""
     pipelines: Mapping[str, ast.FunctionDecl] = field(default_factory=dict[str, ast.FunctionDecl])
     """The program's functions of collections."""
-    for_reference: bool = False
-    """Whether what only waits for an engine is let through, since nothing but the reference is to run it."""
 
     def note(self, span: Span | None, type_: Type | Collection) -> None:
         """Note the type of what stands at a source position."""

@@ -23,7 +23,7 @@ from ghcm.operators import Operator
 from ghcm.source import Span
 from ghcm.spg.connectors import Connector, Mode
 from ghcm.spg.graph import Exchange, Forward, Hash
-from ghcm.spg.ops import Changes, Op, ReadSink, ReadTable, Revisions
+from ghcm.spg.ops import Changes, GroupOp, Op, ReadSink, ReadTable, Revisions, Versions
 from ghcm.support import Engine
 from ghcm.types import Collection, Shape, Type
 
@@ -167,7 +167,8 @@ class Surroundings(Protocol):
 class UnitDraft:
     """A unit under construction. `drafts` are the tasks of the statement at hand, `named_nodes` its calls that get a
     name, `ended` what gives the final pairs of each table that is asked for them, `followed` what gives the pairs of
-    those that never end as they change. What is `assigned` is None after a report.
+    those that never end as they change, `versions` what they held at each time. What is `assigned` is None after a
+    report.
     """
 
     context: Context
@@ -179,6 +180,7 @@ class UnitDraft:
     named_nodes: set[int] = field(default_factory=set[int])
     ended: dict[Draft, Draft] = field(default_factory=dict[Draft, Draft])
     followed: dict[Draft, Draft] = field(default_factory=dict[Draft, Draft])
+    versions: dict[Draft, Draft] = field(default_factory=dict[Draft, Draft])
     ends: int = 0
     replies: int = 0
     inside: tuple[str, ...] = ()
@@ -323,6 +325,17 @@ def final(step: Step, flow: Flow) -> Flow:
         made.word = "final"
         ended[flow.draft] = made
     return Flow(ended[flow.draft], collection, regrouped=True, written=flow.written)
+
+
+def versions(step: Step, flow: Flow, group: GroupOp) -> Flow:
+    """What a table of that aggregation held at each time; the same task for all who ask."""
+    there, ((source, exchange),) = step.unit.versions, flow.draft.inputs
+    collection = Collection(Shape.PAIRS, flow.collection.element, False, timed=True)
+    if flow.draft not in there:
+        made = step.add(Versions(group), collection, (Flow(source, source.collection), exchange), calls=0)
+        made.word = "versions"
+        there[flow.draft] = made
+    return Flow(there[flow.draft], collection, regrouped=True, written=flow.written)
 
 
 def revised(step: Step, flow: Flow) -> Flow:

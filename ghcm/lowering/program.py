@@ -38,13 +38,11 @@ from ghcm.spg.ops import Iterate, Publish
 from ghcm.types import Shape, Struct, Type
 
 
-def lower(program: ast.Program, *, for_reference: bool = False) -> Program:
-    """The SPG of a program; ProgramError with all its mistakes at once. `for_reference`: only the reference is to
-    run it, so that what engines do not have yet is no mistake.
-    """
+def lower(program: ast.Program) -> Program:
+    """The SPG of a program; ProgramError with all its mistakes at once."""
     diagnostics = Diagnostics()
     try:
-        return _lowered(program, diagnostics, for_reference)
+        return _lowered(program, diagnostics)
     except RecursionError:
         message = "a pipeline of this program is longer than can be followed"
         hint = "x = ... gives a name to a part of it."
@@ -81,8 +79,8 @@ def lower_condition(source: Source, columns: Struct) -> Expr:
     return found
 
 
-def _lowered(program: ast.Program, diagnostics: Diagnostics, for_reference: bool) -> Program:
-    declared = declare(program, diagnostics, for_reference=for_reference)
+def _lowered(program: ast.Program, diagnostics: Diagnostics) -> Program:
+    declared = declare(program, diagnostics)
     context = declared.context
     caches = [attempt(cache_of, each, context) for each in declared.caches.values()]
     assembly = _assembled(declared)

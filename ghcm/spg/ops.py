@@ -13,6 +13,8 @@ from ghcm.expr import Expr, Lambda
 from ghcm.reducers import Aggregate, Phase, Reducer
 from ghcm.spg.connectors import Connector
 from ghcm.spg.joining import JoinKind
+from ghcm.spg.publishing import CallTemplate as CallTemplate  # noqa: PLC0414 - a part of an operation
+from ghcm.spg.publishing import Policy as Policy  # noqa: PLC0414
 from ghcm.spg.python_calls import PythonAsync as PythonAsync  # noqa: PLC0414 - operations like the others
 from ghcm.spg.python_calls import PythonBatch as PythonBatch  # noqa: PLC0414
 from ghcm.spg.python_calls import PythonCall as PythonCall  # noqa: PLC0414
@@ -221,6 +223,16 @@ class Forgetting:
     ttl_us: int
 
 
+@operation(Traits(state=State.KEYED, exchange=Together.KEY, hidden=TIMED))
+class Versions:
+    """What a table of event time holds of a key from each time on at which records of it have come, which records of
+    later times see: what the aggregation makes of all up to then. A record before its partition's watermark is a dead
+    letter (`late`); where the aggregation fails, that is one at each such time, and the version before stays.
+    """
+
+    group: GroupOp
+
+
 @operation(Traits(label="revisions", state=State.KEYED, exchange=Together.KEY, time=Time.NONE))
 class Revisions:
     """The pairs of a table, so that whatever follows always has what the table holds: at each commit the pairs that the
@@ -257,6 +269,7 @@ class Join:
     any) is true. Null keys never join, and records without a partner stay as `kind` says. `within_us`: the right one is
     so much later at most, and `from_us` at least (None: as much earlier); both may then be endless. `asof`: of those at
     or before the time of a left one (and in the interval) only the latest, of several at that time the greatest.
+    `versions`: the right ones are those of a table (`Versions`), and the residual is asked of the latest one.
 
     `left_keys` and `right_keys` have equal length >= 1. The element is `{left, right}`; for two `Pairs` joined by key
     (`by_key`) it is `{key, value: {left, right}}`, and of pairs in windows, which are then keys too, `{key, value,
@@ -273,6 +286,7 @@ class Join:
     within_us: int | None = None
     asof: bool = False
     from_us: int | None = None
+    versions: bool = False
 
     @property
     def by_time(self) -> bool:
@@ -354,28 +368,6 @@ class To:
     sink: str
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """When a unit publishes: exactly one of `every_records`, `every_us`, `on` ("window_close", "completion") or `when`,
-    a predicate on one record.
-    """
-
-    every_records: int | None = None
-    every_us: int | None = None
-    on: str | None = None
-    when: Lambda | None = None
-    at_end: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class CallTemplate:
-    """The instruction that a policy sends: unit, and per parameter an aggregate over the records since the last
-    publication (or a constant's literal)."""
-
-    unit: str
-    arguments: tuple[tuple[str, Aggregate | Expr], ...]
-
-
 @operation(Traits(role=Role.CALL, exchange=Together.ALL, time=Time.NONE))
 class Publish:
     """Calls a responsive unit by a policy. Its input is what its sibling `To` writes: the instruction leaves after
@@ -395,6 +387,8 @@ class Reply:
 FlowOp: TypeAlias = Source | EventTime | ArrivalTime | RowOp | PythonOp | Lookup | Sessions | SequenceOp | Union
 Phased: TypeAlias = ReduceByKey | AggregateByKey | Count
 GroupOp: TypeAlias = ReduceByKey | AggregateByKey | GroupByKey | Count
-WholeOp: TypeAlias = GroupOp | Forgetting | Latest | Changes | Revisions | Distinct | Sort | Top | Join | Iterate
+WholeOp: TypeAlias = (
+    GroupOp | Forgetting | Versions | Latest | Changes | Revisions | Distinct | Sort | Top | Join | Iterate
+)
 EndOp: TypeAlias = To | Publish | Reply
 Op: TypeAlias = FlowOp | WholeOp | ReadSink | ReadTable | EndOp | Fused

@@ -10,7 +10,13 @@ from ghcm.runtime.operators.chunks import ChunksOperator
 from ghcm.runtime.operators.distinct import DistinctOperator
 from ghcm.runtime.operators.event_time import EventTimeOperator, ProcessingTimeOperator
 from ghcm.runtime.operators.groups import GroupOperator
-from ghcm.runtime.operators.in_time_order import AbsentOperator, PrecedingOperator, PresentOperator, ScanOperator
+from ghcm.runtime.operators.in_time_order import (
+    AbsentOperator,
+    PrecedingOperator,
+    PresentOperator,
+    ScanOperator,
+    VersionsOperator,
+)
 from ghcm.runtime.operators.iterate import IterateOperator
 from ghcm.runtime.operators.join import JoinOperator, LookupJoinOperator
 from ghcm.runtime.operators.ordering import OrderOperator, WindowTopOperator
@@ -66,6 +72,8 @@ def build(task: Task, unit: Unit, code: codes.TaskCode | None, context: Context)
             return kind(task, unit, _code(task, code, codes.GroupCode), context)
         case ops.Forgetting():
             return ForgettingOperator(task, op, unit, _code(task, code, codes.GroupCode), context)
+        case ops.Versions():
+            return VersionsOperator(task, op, unit, _code(task, code, codes.GroupCode), context)
         case ops.Latest():
             return LatestOperator(task, op, unit, context)
         case ops.Revisions():

@@ -1,15 +1,15 @@
 """What is told of a key in the order of event time: what comes before each of its values, what all so far make
-together, and when it falls silent.
+together, what a table holds of it at each time, and when it falls silent.
 
 Records wait until none that is still to come can stand before them; those of equal times are in the order of values.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from heapq import heappop, heappush
-from itertools import chain, count
+from itertools import chain, count, groupby
 from typing import Any, cast
 
 from ghcm.functions import Failure
@@ -17,16 +17,18 @@ from ghcm.runtime.contract import INFINITY, Context, Outbox
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.keys import identity_of
-from ghcm.runtime.native.code import ScanCode
+from ghcm.runtime.native.code import GroupCode, ScanCode
 from ghcm.runtime.native.order import order_of
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.operators.event_time import is_closed, lateness_of
+from ghcm.runtime.operators.fallible_reducers import fallible, has_lambda
 from ghcm.runtime.operators.join import group_of
 from ghcm.runtime.operators.task_operator import TaskOperator
 from ghcm.runtime.state.packing import key_groups, unpack
 from ghcm.spg.graph import Task, Unit
+from ghcm.spg.ops import ReduceByKey, Versions
 from ghcm.spg.sequences import Absent, Preceding, Present, Scan
-from ghcm.types import INT_MAX
+from ghcm.types import INT_MAX, Field, Struct
 
 _WAITS, _LAST, _KNOWN = range(3)
 """What a saved row is for."""
@@ -121,9 +123,9 @@ class InTimeOrder(TaskOperator):
             else:
                 self._look(row, key)
 
-    @abstractmethod
     def _told(self, row: Row, key: object, outbox: Outbox, *, begins: bool) -> Sequence[Row]:
         """What a row of a key gives. `begins`: nothing is heard of the key, as far as is known, or it was silent."""
+        return ()
 
     def _silent(self, row: Row, key: object) -> Sequence[Row]:
         """What the silence of a key gives whose last row that is."""
@@ -198,9 +200,6 @@ class AbsentOperator(InTimeOrder):
             return failure
         return (Failure.OVERFLOW, "no time is left in which it could be silent") if time > self._latest else None
 
-    def _told(self, row: Row, key: object, outbox: Outbox, *, begins: bool) -> tuple[()]:
-        return ()
-
     def _silent(self, row: Row, key: object) -> tuple[Row]:
         name, value, time, watermark = row
         return ((name, (value, time), self._end(row), watermark),)
@@ -244,3 +243,56 @@ class ScanOperator(InTimeOrder):
 
     def _learn(self, row: Row, key: object) -> None:
         self._so_far[key] = row
+
+
+class VersionsOperator(InTimeOrder):
+    """Keeps of each key the state of its aggregation, besides."""
+
+    def __init__(self, task: Task, op: Versions, unit: Unit, code: GroupCode, context: Context) -> None:
+        super().__init__(task, unit, context, None)
+        reducer = op.group.reducer if isinstance(op.group, ReduceByKey) else None
+        self._code = fallible(code) if reducer is not None and has_lambda(reducer) else code
+        self._states: dict[object, Row] = {}
+
+    def advance(self, watermark: int, outbox: Outbox) -> Iterator[Batch]:
+        times = groupby(self._due(watermark), key=lambda row: row[-2])
+        yield from self._gathered(self._versions(rows, outbox) for _, rows in times)
+
+    def _versions(self, rows: Iterable[Row], outbox: Outbox) -> Sequence[Row]:
+        """What the table holds of the keys of all rows of one time."""
+        heard: dict[object, Row] = {}
+        for row in rows:
+            key = self._key(row)
+            if self._takes_in(row, key, outbox):
+                heard[key] = row
+        made = (self._version(row, key, outbox) for key, row in heard.items())
+        return [version for version in made if version is not None]
+
+    def _takes_in(self, row: Row, key: object, outbox: Outbox) -> bool:
+        """Add a row to the state of its key; False where it fails, which is a dead letter."""
+        value = (row[-2], row[1]) if self._code.timed else row[1]
+        try:
+            if key in self._states:
+                state = self._code.add(self._states[key][1], value, self._parameters)
+            else:
+                state = self._code.first(value, self._parameters)
+        except RecordFailure as failure:
+            self._dead(outbox, self._record(row), self._takes.element, failure.reason, failure.detail)
+            return False
+        self._states[key] = (row[0], state)
+        return True
+
+    def _version(self, row: Row, key: object, outbox: Outbox) -> Row | None:
+        try:
+            value = deepcopy(self._code.result(self._states[key][1], self._parameters))  # a state may change in place
+        except RecordFailure as failure:
+            key_only = Struct((Field("key", self._takes.pair[0]),))
+            self._dead(outbox, (row[0],), key_only, failure.reason, failure.detail)
+            return None
+        return (row[0], value, *row[2:])
+
+    def _known(self) -> Iterable[Row]:
+        return self._states.values()
+
+    def _learn(self, row: Row, key: object) -> None:
+        self._states[key] = row

@@ -7,7 +7,7 @@ only some belong to a left record, all within the interval.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import count
 from typing import Any, TypeAlias, cast
@@ -80,7 +80,10 @@ class StreamAsOfOperator(JoiningOperator):
         return is_closed(time + 1, self._lateness, watermark)
 
     def _latest(self, left: Row, key: _Key, outbox: Outbox) -> list[Row]:
-        return self._latest_of([row for row in self._rights.get(key, ()) if self._belong(left, row, outbox)])
+        rows: Sequence[Row] = self._rights.get(key, ())
+        if self._op.versions:
+            rows = self._latest_of([row for row in rows if cast("int", row[-2]) <= cast("int", left[-2])])
+        return self._latest_of([row for row in rows if self._belong(left, row, outbox)])
 
     def _forget(self, key: _Key, watermark: int) -> None:
         """Let go of the right rows of a key that no left row to come asks for."""
@@ -89,7 +92,7 @@ class StreamAsOfOperator(JoiningOperator):
         within = self._op.within_us
         if within is not None:
             past = [row for row in past if not self._is_past(cast("int", row[-2]) + within, watermark)]
-        if self._code.residual is None:
+        if self._code.residual is None or self._op.versions:
             past = self._latest_of(past)
         kept = [*past, *(row for row in rows if not self._is_past(cast("int", row[-2]), watermark))]
         if kept:

@@ -31,7 +31,7 @@ stream u {{
 
 def live(records: list[tuple[str, int]], *, disorder: str = "0s", lateness: str = "0s") -> Result:
     text = LIVE.format(disorder=disorder, lateness=lateness)
-    program = lower(parse(Source("live.istream", text)), for_reference=True)
+    program = lower(parse(Source("live.istream", text)))
     assert verify(program) == []
     raw = "\n".join(f'{{"k":"{key}","at":{at}}}' for key, at in records).encode()
     source = next(task.id for task in program.unit("u").tasks if not task.inputs)

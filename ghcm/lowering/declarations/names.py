@@ -38,9 +38,7 @@ class Declared:
     units: Mapping[str, ast.UnitDecl]
 
 
-def declare(
-    program: ast.Program, diagnostics: Diagnostics, notes: Notes | None = None, *, for_reference: bool = False
-) -> Declared:
+def declare(program: ast.Program, diagnostics: Diagnostics, notes: Notes | None = None) -> Declared:
     """Gather the declarations and resolve records; names taken twice or kept by the language are reported."""
     declared = _accepted(program.declarations, diagnostics)
     records, enums, unions = _of(ast.RecordDecl, declared), _of(ast.EnumDecl, declared), _of(ast.UnionDecl, declared)
@@ -49,7 +47,7 @@ def declare(
     known = Records(records, diagnostics, enums, unions)
     functions = _of(ast.FunctionDecl, declared)
     pipelines = {name: each for name, each in functions.items() if is_of_collections(each)}
-    context = Context(diagnostics, known, kinds, typed, notes, pipelines=pipelines, for_reference=for_reference)
+    context = Context(diagnostics, known, kinds, typed, notes, pipelines=pipelines)
     for name in enums:
         attempt(known.enum, name)
     for name in (*records, *unions):

@@ -14,6 +14,7 @@ from ghcm.lowering.expressions.functions import mentions_names
 from ghcm.lowering.narrowing import Outcome, known, narrow
 from ghcm.lowering.operators.columns import beside_each_other, condition_of
 from ghcm.lowering.operators.sources import settle
+from ghcm.lowering.operators.versions import as_it_was, check_time_of_table
 from ghcm.spg.graph import Exchange, Global, Hash
 from ghcm.spg.joining import (
     FOREVER_US,
@@ -25,7 +26,7 @@ from ghcm.spg.joining import (
     joined_pair,
     shares_window,
 )
-from ghcm.spg.ops import Join, Map, MapValues, Sessions, Window
+from ghcm.spg.ops import Join, Map, MapValues, Sessions, Versions, Window
 from ghcm.types import WINDOW, Collection, Duration, Int, Shape, Struct, strip
 
 
@@ -40,6 +41,7 @@ def join(step: Step, left: Flow) -> Bound:
     if left.collection.changing and right.collection.shape is Shape.TABLE and not right.collection.bounded:
         right = revised(step, right)
     check_sides(step, left, right, kind)
+    right = as_it_was(step, right)
     shared: tuple[str, ...] | None = None
     if (on := step.given.expr("on")) is None:
         joined = _by_key(step, left, right, kind)
@@ -126,18 +128,20 @@ def _by_key(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Flow:
     pair = joined_pair(mine, other, kind, windowed=windowed)
     collection = joined_collection(pair, *sides, kind, by_key=True)
     left_keys, right_keys = (_keys_of(name, side, windowed) for name, side in zip("lr", sides, strict=True))
-    op = _in_interval(step, Join(kind, left_keys, right_keys, None, by_key=True))
+    versions = isinstance(right.draft.op, Versions)
+    op = _in_interval(step, Join(kind, left_keys, right_keys, None, by_key=True), versions)
     return _result(step, op, collection, (left, Hash(("key",))), (right, Hash(("key",))))
 
 
 def _on(step: Step, left: Flow, right: Flow, kind: JoinKind, on: Lambda) -> Flow:
     types = (left.collection.element, right.collection.element)
-    left_keys, right_keys, rest = _keys_and_rest(on)
+    versions = isinstance(right.draft.op, Versions)
+    left_keys, right_keys, rest = _keys_and_rest(on, only_key=versions)
     if not left_keys:
         message = "a join needs an equality between its two sides"
         hint = "For example (l, r) => l.id == r.id and l.at < r.at; cross(other) puts one single record beside all."
         raise step.report(Code.BAD_JOIN, message, step.given.span("on"), hint=hint)
-    if right.collection.shape is Shape.TABLE and not looks_up_key(right_keys):
+    if (right.collection.shape is Shape.TABLE or versions) and not looks_up_key(right_keys):
         if not ends_as_pairs(right.collection):
             message = "a join with a table needs an equality with its key"
             hint = "For example (r, t) => r.name == t.key."
@@ -152,13 +156,15 @@ def _on(step: Step, left: Flow, right: Flow, kind: JoinKind, on: Lambda) -> Flow
     element = joined_element(narrowed[0], narrowed[1], kind)
     collection = joined_collection(element, left.collection, right.collection, kind, by_key=False)
     residual = None if not rest else Lambda(on.parameters, _all_of(rest))
-    op = _in_interval(step, Join(kind, tuple(left_keys), tuple(right_keys), residual, by_key=False))
+    op = _in_interval(step, Join(kind, tuple(left_keys), tuple(right_keys), residual, by_key=False), versions)
     by_left, by_right = _exchanges(left_keys, right_keys)
     return _result(step, op, collection, (left, by_left), (right, by_right))
 
 
-def _in_interval(step: Step, op: Join) -> Join:
+def _in_interval(step: Step, op: Join, versions: bool) -> Join:
     """The join with what is said of event times."""
+    if versions:
+        return replace(op, asof=True, versions=True)
     asof, least, most = step.given.flag("asof"), None, None
     match step.given.expr("within"):
         case ast.TupleExpr(items=(first, last)) if not asof:
@@ -191,15 +197,15 @@ def _micros(written: ast.Expr) -> int | None:
             return None
 
 
-def _keys_and_rest(on: Lambda) -> tuple[list[Lambda], list[Lambda], list[Expr]]:
-    """The sides of the equalities of a condition, and its other parts."""
+def _keys_and_rest(on: Lambda, *, only_key: bool) -> tuple[list[Lambda], list[Lambda], list[Expr]]:
+    """The sides of the equalities of a condition, and its other parts; `only_key`: of those with the key of a table."""
     mine, other = on.parameters
     left_keys: list[Lambda] = []
     right_keys: list[Lambda] = []
     rest: list[Expr] = []
     for part in _conjuncts(on.body):
         sides = _equality(part, mine, other)
-        if sides is None:
+        if sides is None or (only_key and not looks_up_key([Lambda((other,), sides[1])])):
             rest.append(part)
         else:
             left_keys.append(Lambda((mine,), sides[0]))
@@ -284,7 +290,7 @@ def check_sides(step: Step, left: Flow, right: Flow, kind: JoinKind) -> None:
         detail = "What nobody met is known only then."
         hint = "inner, left, semi and anti joins answer for each record on the left by itself."
         raise step.report(Code.BAD_JOIN, message, step.given.span("kind"), detail=detail, hint=hint)
-    _check_table(step, left, right)
+    check_time_of_table(step, left, right)
 
 
 def _check_times(step: Step, left: Flow, right: Flow, kind: JoinKind, asof: bool) -> None:
@@ -305,31 +311,11 @@ def _check_times(step: Step, left: Flow, right: Flow, kind: JoinKind, asof: bool
         raise step.report(Code.BAD_JOIN, message, step.given.span("other"), detail=detail)
 
 
-def _check_table(step: Step, left: Flow, right: Flow) -> None:
-    """A table of event time is seen as it was at the time of each record."""
-    live = right.collection.shape is Shape.TABLE and not right.collection.bounded
-    if not live or not any(producer.collection.timed for producer, _ in right.draft.inputs):
-        return
-    span = step.given.span("other")
-    hint = "Without event_time(...) before the aggregation, records see what the table holds when they come."
-    if not left.collection.timed:
-        message = "a join with a table of event time needs event time on both sides"
-        detail = "Each record sees the state of the table at its own time."
-        raise step.report(Code.NEEDS_TIME, message, span, detail=detail, hint=hint)
-    if not step.context.for_reference:
-        message = "a join with a table of event time does not work yet"
-        detail = (
-            "The table has event time, so that each record sees its state of that time. "
-            "The native engine does not have such joins yet."
-        )
-        step.report(Code.NOT_YET, message, span, detail=detail, hint=hint)
-
-
 def check_meeting(step: Step, left: Flow, right: Flow, op: Join) -> None:
     """Report records that are not found together in bounded time; and what the engine of streams has not."""
     if op.by_time:
         endless = is_endless(left.collection, right.collection)
-        if op.asof and endless and op.residual is not None and op.within_us is None:
+        if op.asof and endless and op.residual is not None and op.within_us is None and not op.versions:
             message = "a join of streams as of a time by more than equalities needs an interval"
             detail = "Any earlier record might belong to one that comes, so that none could be forgotten."
             hint = "within = 1h says how far back it looks."

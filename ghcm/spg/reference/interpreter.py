@@ -18,7 +18,7 @@ from ghcm.spg.ops import RowOp
 from ghcm.spg.reference.aggregates import aggregate, given
 from ghcm.spg.reference.ends import publish, read_sink, read_table, source, write
 from ghcm.spg.reference.functions import Failed
-from ghcm.spg.reference.joins import joined, looked_up_in_time
+from ghcm.spg.reference.joins import joined
 from ghcm.spg.reference.lookups import looked_up
 from ghcm.spg.reference.operations import (
     arrival_time,
@@ -31,6 +31,7 @@ from ghcm.spg.reference.operations import (
     row_operation,
     sorted_records,
     top,
+    versions,
 )
 from ghcm.spg.reference.sequences import in_chunks, processed, returned, scanned, silences, with_preceding
 from ghcm.spg.reference.state import Outside, Parts, Record, Result, Run, Step
@@ -134,10 +135,7 @@ def _run_tasks(run: Run, outputs: dict[str, list[Record]]) -> dict[str, list[Rec
         if task.id in outputs:
             continue
         inputs = [outputs[edge.producer] for edge in task.inputs]
-        if isinstance(task.op, ops.Join) and (table_at := _table_at(run, task, outputs)) is not None:
-            outputs[task.id] = looked_up_in_time(run, _step(run, task), task.op, _sides(run, task, inputs), table_at)
-        else:
-            outputs[task.id] = _run_task(run, task, inputs)
+        outputs[task.id] = _run_task(run, task, inputs)
         if task.collection.shape is Shape.TABLE and not traits_of(task.op).role.ends:
             pairs = [cast("tuple[object, object]", record.value) for record in outputs[task.id]]
             run.result.tables[task.id] = pairs
@@ -152,21 +150,6 @@ def _step(run: Run, task: Task) -> Step:
 def _sides(run: Run, task: Task, inputs: Sequence[Sequence[Record]]) -> list[tuple[Collection, Sequence[Record]]]:
     types = [run.unit.task(edge.producer).collection for edge in task.inputs]
     return list(zip(types, inputs, strict=True))
-
-
-def _table_at(
-    run: Run, join: Task, outputs: Mapping[str, Sequence[Record]]
-) -> Callable[[int], Sequence[Record]] | None:
-    """The pairs of the table that a join looks up at a time: those that its records up to then give. None where it is
-    no table of event time.
-    """
-    table = run.unit.task(join.inputs[1].producer)
-    inputs = [outputs[edge.producer] for edge in table.inputs]
-    timed = any(run.unit.task(edge.producer).collection.timed for edge in table.inputs)
-    if table.collection.shape is not Shape.TABLE or table.collection.bounded or not timed:
-        return None
-    quiet = replace(run, result=Result())  # a group that fails on the way has no value then; its end says it once
-    return lambda time: _run_task(quiet, table, [[one for one in each if (one.time or 0) <= time] for each in inputs])
 
 
 def _whole(task: Task) -> Collection:
@@ -227,6 +210,8 @@ def _run_task(run: Run, task: Task, inputs: list[list[Record]]) -> list[Record]:
             return of_groups(run, step, op, records)
         case ops.Forgetting():
             return forgetting(run, step, op, records)
+        case ops.Versions():
+            return versions(run, step, op, records)
         case ops.Latest():
             return latest(run, step, op, records)
         case ops.Changes() | ops.Revisions():  # a run has one commit, at its end

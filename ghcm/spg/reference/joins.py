@@ -1,7 +1,6 @@
 """Joins in the reference: every left record is held against every right record of its keys."""
 
-from collections.abc import Callable, Sequence
-from typing import cast
+from collections.abc import Sequence
 
 from ghcm.expr import Lambda
 from ghcm.functions import Failure
@@ -33,8 +32,12 @@ def joined(run: Run, step: Step, op: Join, sides: Sequence[tuple[Collection, Seq
         found = [
             number
             for number, (other, its) in enumerate(rights)
-            if key is not None and key == its and _belong(run, step, op, record, other, (left_type, right_type))
+            if key is not None and key == its and _near(op, record, other)
         ]
+        if op.versions:
+            found = _latest(rights, found, right_type.element)
+        types = (left_type, right_type)
+        found = [number for number in found if _belong(run, step, op, record, rights[number][0], types)]
         if op.asof:
             found = _latest(rights, found, right_type.element)
         met.update(found)
@@ -55,22 +58,6 @@ def _in_time(run: Run, step: Step, within_us: int, takes: Collection, records: S
             raise Failed(Failure.LATE, "the interval in which others belong to it has passed")
 
     return [record for record, _ in run.each(side, records, check)]
-
-
-def looked_up_in_time(
-    run: Run,
-    step: Step,
-    op: Join,
-    sides: Sequence[tuple[Collection, Sequence[Record]]],
-    table_at: Callable[[int], Sequence[Record]],
-) -> list[Record]:
-    """Each left record with what the table held at its time, however late the records of the table came."""
-    (left_type, left), (right_type, _) = sides
-    return [
-        made
-        for record in left
-        for made in joined(run, step, op, [(left_type, [record]), (right_type, table_at(cast("int", record.time)))])
-    ]
 
 
 def _latest(rights: Sequence[tuple[Record, object]], found: Sequence[int], type_: Type) -> list[int]:
@@ -114,13 +101,16 @@ def _keyed(
     ]
 
 
-def _belong(run: Run, step: Step, op: Join, left: Record, right: Record, types: tuple[Collection, Collection]) -> bool:
-    """Whether they are near enough and the residual is true; where it fails the two are a dead letter instead."""
+def _near(op: Join, left: Record, right: Record) -> bool:
+    """Whether their times are near enough."""
     times = (left.time or 0, right.time or 0)
     if op.interval_us is not None and not op.interval_us[0] <= times[1] - times[0] <= op.interval_us[1]:
         return False
-    if op.asof and times[1] > times[0]:
-        return False
+    return not op.asof or times[1] <= times[0]
+
+
+def _belong(run: Run, step: Step, op: Join, left: Record, right: Record, types: tuple[Collection, Collection]) -> bool:
+    """Whether the residual is true; where it fails the two are a dead letter instead."""
     try:
         return op.residual is None or run.apply(op.residual, left.value, right.value) is True
     except Failed as failure:

@@ -15,9 +15,11 @@ from ghcm.spg.reference.aggregates import Given, aggregate, given, reduce
 from ghcm.spg.reference.functions import Failed, checked
 from ghcm.spg.reference.order import order_key
 from ghcm.spg.reference.python import awaited, batch_result, load, result_of
-from ghcm.spg.reference.state import NEVER, NO_KEY, Record, Run, Step, Window, part
+from ghcm.spg.reference.sequences import in_time
+from ghcm.spg.reference.state import NEVER, NO_KEY, Record, Result, Run, Step, Window, part
 from ghcm.spg.traits import traits_of
-from ghcm.types import INT_MAX, Collection, Shape, Struct
+from ghcm.types import INT_MAX, Collection, Field, Shape, Struct
+from ghcm.values import encode
 
 
 def row_operation(run: Run, step: Step, op: ops.RowOp | ops.PythonOp, records: Sequence[Record]) -> list[Record]:
@@ -251,6 +253,27 @@ def forgetting(run: Run, step: Step, op: ops.Forgetting, records: Sequence[Recor
     for of_key in spells.values():
         made = [(of_groups(run, inner, op.group, spell), heard) for spell, heard in of_key]
         found += made[-1][0] if made[-1][1] + op.ttl_us > end else []
+    return found
+
+
+def versions(run: Run, step: Step, op: ops.Versions, records: Sequence[Record]) -> list[Record]:
+    """What the aggregation makes at each time of a key of the records up to then that are not late."""
+    by_key: dict[object, list[Record]] = {}
+    for record, _ in run.each(step, records, in_time):
+        by_key.setdefault(step.identity(step.key(record)), []).append(record)
+    inner = replace(step, op=op.group)
+    found: list[Record] = []
+    for of_key in by_key.values():
+        of_group = encode((step.key(of_key[0]),), Struct((Field("key", step.takes.pair[0]),)))
+        told = 0
+        for time in sorted({cast("int", record.time) for record in of_key}):
+            quiet = replace(run, result=Result())
+            up_to = sorted((each for each in of_key if cast("int", each.time) <= time), key=lambda each: each.time or 0)
+            found += [replace(made, time=time) for made in of_groups(quiet, inner, op.group, up_to)]
+            failed = [each for each in quiet.result.dead if each.input != of_group]
+            run.result.dead += [*failed[told:], *(each for each in quiet.result.dead if each.input == of_group)]
+            run.result.magnitude = max(run.result.magnitude, quiet.result.magnitude)
+            told = len(failed)
     return found
 
 

@@ -19,7 +19,7 @@ from ghcm.values.processing import MOST_MOMENTS
 def with_preceding(run: Run, step: Step, op: Preceding, records: Sequence[Record]) -> list[Record]:
     """The records that are not late, each with the values before it of its key."""
     found: list[Record] = []
-    for spell in _spells(run, step, records, _in_time, op.ttl_us):
+    for spell in _spells(run, step, records, in_time, op.ttl_us):
         values = [step.value(record) for record in spell]
         for at, record in enumerate(spell):
             found.append(record.with_value((step.key(record), (values[at], values[max(0, at - op.count) : at]))))
@@ -30,7 +30,7 @@ def silences(run: Run, step: Step, op: Absent, records: Sequence[Record]) -> lis
     """A record for each silence, with the value that came before it."""
 
     def end(record: Record) -> int:
-        _in_time(record)
+        in_time(record)
         return checked(cast("int", record.time) + op.after_us)
 
     last = [spell[-1] for spell in _spells(run, step, records, end, op.after_us)]
@@ -39,13 +39,13 @@ def silences(run: Run, step: Step, op: Absent, records: Sequence[Record]) -> lis
 
 def returned(run: Run, step: Step, op: Present, records: Sequence[Record]) -> list[Record]:
     """The first record behind each silence."""
-    return [spell[0] for spell in _spells(run, step, records, _in_time, op.after_us)]
+    return [spell[0] for spell in _spells(run, step, records, in_time, op.after_us)]
 
 
 def scanned(run: Run, step: Step, op: Scan, records: Sequence[Record]) -> list[Record]:
     """What the function makes of the values so far of a key, for each of them."""
     found: list[Record] = []
-    for spell in _spells(run, step, records, _in_time, op.ttl_us):
+    for spell in _spells(run, step, records, in_time, op.ttl_us):
         so_far: list[object] = []
         for record in spell:
             try:
@@ -61,7 +61,7 @@ def scanned(run: Run, step: Step, op: Scan, records: Sequence[Record]) -> list[R
 def processed(run: Run, step: Step, op: Process, records: Sequence[Record]) -> list[Record]:
     """What the user's function answers to the values of each key, and at the moments that it names."""
     process = _Process(run, step, op)
-    for spell in _spells(run, step, records, _in_time, None):
+    for spell in _spells(run, step, records, in_time, None):
         process.begin()
         for before, record in zip((spell[0], *spell), spell, strict=False):
             process.ring(before, cast("int", record.time))
@@ -141,6 +141,7 @@ def _spells(
     return [spell for of_key in spells.values() for spell in of_key]
 
 
-def _in_time(record: Record) -> None:
+def in_time(record: Record) -> None:
+    """Fails for a record whose time is before its partition's watermark."""
     if cast("int", record.time) < record.watermark:
         raise Failed(Failure.LATE, f"its time is {record.time}, the watermark was {record.watermark}")

@@ -79,6 +79,17 @@ def forgetting_problems(around: Around, op: ops.Forgetting) -> Iterator[str]:
     yield from grouped_problems(replace(around, gives=replace(gives, changing=takes.changing)), op.group)
 
 
+def versions_problems(around: Around, op: ops.Versions) -> Iterator[str]:
+    """What is wrong with the versions of a table."""
+    takes, gives = around.takes[0], around.gives
+    yield from keyed(takes)
+    if not takes.timed or takes.windowed or takes.changing or takes.bounded or around.batch:
+        yield "a table has versions by event time, of records that never end and stay"
+    if gives.shape is not Shape.PAIRS or not gives.timed:
+        yield "versions of a table are pairs with event time"
+    yield from grouped_problems(replace(around, gives=replace(gives, shape=Shape.TABLE, timed=False)), op.group)
+
+
 def _value(around: Around, op: ops.GroupOp, value: Type) -> tuple[Type, Iterable[str]]:
     """What it makes of values of that type, and what is wrong with its functions."""
     match op:
@@ -273,6 +284,8 @@ def _join_sides(op: ops.Join, left: Collection, right: Collection) -> Iterator[s
         yield "a join within an interval, or as of a time, needs event time on both sides, and no table"
     if op.from_us is not None and (op.within_us is None or op.from_us > op.within_us or op.asof):
         yield "an interval ends where it began or later, and a join as of a time has none but what lies before"
+    if op.versions and not (op.asof and op.within_us is None and all(map(_is_key, op.right_keys))):
+        yield "versions of a table are looked up by their key, as of a time"
     if op.asof and (not op.kind.streams or not comparable(right.element)):
         yield "a join as of a time answers for each left record, with right records that have an order"
     if right.shape is Shape.TABLE and not any(_is_key(key) for key in op.right_keys):

@@ -77,6 +77,8 @@ def task_problems(around: Around) -> Iterator[str]:
             return groups.revisions_problems(around)
         case ops.Forgetting():
             return groups.forgetting_problems(around, op)
+        case ops.Versions():
+            return groups.versions_problems(around, op)
         case ops.Latest():
             return groups.latest_problems(around, op)
         case ops.Distinct() | ops.Sort() | ops.Top():

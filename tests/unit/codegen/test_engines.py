@@ -6,9 +6,6 @@ import pytest
 
 from ghcm.codegen.engines import BACKENDS, backends_of, generate, module_path
 from ghcm.errors import GhcmError
-from ghcm.language.parser import parse
-from ghcm.lowering import lower
-from ghcm.source import Source
 from ghcm.spg.json import from_json, to_json
 from ghcm.spg.text import parse_program, print_program
 from ghcm.support import RUNS
@@ -20,16 +17,6 @@ sink out: {n: int} = files("out", format("json")) append
 batch u engine native
   a = source(files("a.json", format("json"))) : stream<{n: int}> bounded named
   out.to = to("out") <- a : stream<{n: int}> bounded
-"""
-TABLE_OF_EVENT_TIME = """program tables
-
-record Flow { src: string, at: timestamp }
-sink out = files("out", mode = append)
-stream u {
-  flows = socket("localhost:9000", format = json).as(Flow).event_time(f => f.at, disorder = 5s)
-  seen = flows.key_by(f => f.src).count()
-  flows.join(seen, on = (f, s) => f.src == s.key).map(j => j.right.value).to(out)
-}
 """
 
 
@@ -58,11 +45,13 @@ def test_an_engine_that_there_is_not_is_refused() -> None:
     assert caught.value.hint == 'did you mean "spark"?'
 
 
-def test_what_an_engine_has_not_is_refused_with_its_line() -> None:
-    program = lower(parse(Source("tables.istream", TABLE_OF_EVENT_TIME)), for_reference=True)
-    with pytest.raises(GhcmError, match="the native engine has no joins with tables of event time yet") as caught:
-        generate(program)
-    assert (caught.value.code, caught.value.place is not None) == ("GHCM-501", True)
+def test_what_an_engine_cannot_do_is_refused_with_its_line() -> None:
+    endless = TEXT.replace('files("a.json", format("json"))', 'socket("h", 9000, format("json"))').replace(
+        "> bounded", "> unbounded"
+    )
+    with pytest.raises(GhcmError, match="never ends: no batch unit can read it") as caught:
+        generate(parse_program(endless))
+    assert caught.value.code == "GHCM-521"
 
 
 def test_every_engine_has_a_name_of_its_own() -> None:

@@ -36,6 +36,7 @@ from ghcm.spg.ops import (
     Source,
     To,
     Top,
+    Versions,
 )
 from ghcm.spg.reference import Result, run
 from ghcm.spg.sequences import Absent, Chunks, Preceding, Present, Process, Scan
@@ -154,7 +155,7 @@ def test_every_op_goes_through_the_harness_and_runs_in_the_forms_that_the_table_
     missing = set(get_args(Op)) - seen
     by_clock = {ArrivalTime}  # tests/conformance/test_processing_time.py
     asks = {Lookup, PythonAsync}  # slot/test_services_asked.py, tests/conformance/test_python_batches.py
-    endless = {Revisions, Forgetting}  # tests/conformance/test_changing_tables.py
+    endless = {Revisions, Forgetting, Versions}  # tests/conformance/test_changing_tables.py, test_joins.py
     others = {ReadSink, ReadTable, Reply, Sessions, Preceding, Absent, Present, Scan, Process, Chunks}
     assert missing <= others | by_clock | asks | endless, "the engine's, like sources and sinks"
     assert PythonBatch in columns, "of which the table says what its kind by row does"
