@@ -134,6 +134,9 @@ def _called(scope: Scope, op: ops.Op, gives: Type) -> str:
             return f"python_awaited(job, rows, {scope.step()}, {what}{scope.keeping()}{nullable})"
         case ops.Window(assigner=assigner):
             match assigner:
+                case windows.TumblingBy(size=size):
+                    length = sql_text(scope.emitter.emit(size).value)
+                    return f"windowed_by(job, rows, {scope.step()}, {length}{scope.keeping()})"
                 case windows.Tumbling(size_us=size):
                     call = f"windowed(job, rows, {scope.step()}, {size}"
                 case windows.Sliding(size_us=size, every_us=every):

@@ -24,6 +24,7 @@ _LITERALS = {
     "string": "a string",
     "name": "a name",
 }
+_WRITTEN_OUT = "It is written out: the unit is planned before a call says what its parameters are."
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,8 @@ class Given:
                 return value
             case ast.Literal(value=int(), type=Duration()):
                 self._report(Code.OUT_OF_RANGE, name, "is too short")
+            case ast.Ref():
+                self.wrong(name, "a duration such as 10s", hint=_WRITTEN_OUT)
             case _:  # whatever else is written is none; where nothing is, nothing is wrong
                 self.wrong(name, "a duration such as 10s")
         return None

@@ -74,7 +74,8 @@ class Pipeline:
 
     `declares`: records, sinks and other units. `unit`: its kind; where it is a responsive batch, the last statement is
     replied. `files`: the texts of files by path, of what comes in at a socket by its address, or of a table's rows as
-    JSON, by its path or by its database and name. `sinks`: the records that sinks hold, as JSON lines.
+    JSON, by its path or by its database and name. `sinks`: the records that sinks hold, as JSON lines. `parameters`: of
+    the unit, with their defaults, as they are declared.
     """
 
     text: str
@@ -83,12 +84,13 @@ class Pipeline:
     unit: str
     files: Mapping[str, str]
     sinks: Mapping[str, tuple[str, ...]]
+    parameters: str = ""
 
     def program(self) -> str:
         """The whole program."""
         replies = self.unit == "responsive batch" and not self.text.endswith((".reply()", ".to(out)"))
         body = "\n".join(f"  {line}" for line in f"{self.text}{'.reply()' if replies else ''}".splitlines())
-        return f"program example\n\n{self.declares}\n\n{self.unit} example {{\n{body}\n}}\n"
+        return f"program example\n\n{self.declares}\n\n{self.unit} example{self.parameters} {{\n{body}\n}}\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +127,10 @@ class Operator:
         unit: str = "responsive batch",
         files: Mapping[str, str] | None = None,
         sinks: Mapping[str, tuple[str, ...]] | None = None,
+        parameters: str = "",
     ) -> Operator:
         """The operator with one example more."""
-        shown = Pipeline(text, gives, declares, unit, files or {}, sinks or {})
+        shown = Pipeline(text, gives, declares, unit, files or {}, sinks or {}, parameters)
         return replace(self, examples=(*self.examples, shown))
 
     def support(self, engine: Engine) -> Support:

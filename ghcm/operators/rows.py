@@ -250,7 +250,9 @@ ROWS = (
             "all windows close at the end of the input, whatever its order, and nothing is late; "
             "allowed_lateness speaks of stream units only. Windows begin at "
             "multiples of their distance since 1970, or so much later with tumbling(1d, offset = 22h), "
-            "whose days are those of clocks two hours ahead. With tumbling(10s, time = processing), or "
+            "whose days are those of clocks two hours ahead. In a batch unit tumbling(size) may be as long as a "
+            "parameter of the unit says; where that is not positive, each record is a dead letter (zero_divisor). "
+            "With tumbling(10s, time = processing), or "
             "another one, it goes by the clock when a record comes, needs no event time, and nothing is "
             "late; windows close by the clock whether records come or not (stream units), sessions perhaps by a "
             "sixteenth of their gap later. With "
@@ -267,6 +269,9 @@ ROWS = (
         _TIMED + "visits.map_to_pair(v => (v.page, 1)).window(tumbling(10s)).count()",
         f'{{"key": "/", "value": 2, "window": {_FIRST}}}',
         f'{{"key": "/docs", "value": 1, "window": {_SECOND}}}',
+    )
+    .example(
+        _TIMED + "visits.window(tumbling(size)).count().map(c => c.value)", "3", parameters="(size: duration = 1h)"
     )
     .example(
         (

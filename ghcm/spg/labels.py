@@ -14,7 +14,7 @@ from ghcm.spg.notation.types import print_type
 from ghcm.spg.ops import Op, Policy
 from ghcm.spg.services import service_text
 from ghcm.spg.traits import snake, traits_of
-from ghcm.spg.windows import Assigner, Tumbling
+from ghcm.spg.windows import Assigner, Tumbling, TumblingBy
 from ghcm.types import Struct
 
 
@@ -123,6 +123,8 @@ def _aggregate(what: Aggregate) -> str:
 
 
 def _windows(assigner: Assigner) -> str:
+    if isinstance(assigner, TumblingBy):
+        return f"tumbling({_text(assigner.size)})"
     every = "" if isinstance(assigner, Tumbling) else f", every {duration_text(assigner.every_us)}"
     offset = f", offset {duration_text(assigner.offset_us)}" if assigner.offset_us else ""
     return f"{snake(type(assigner).__name__)}({duration_text(assigner.size_us)}{every}{offset})"

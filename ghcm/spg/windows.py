@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ghcm.expr import Param
+
 
 @dataclass(frozen=True, slots=True)
 class Tumbling:
@@ -40,4 +42,15 @@ class Cumulating:
     offset_us: int = 0
 
 
-Assigner: TypeAlias = Tumbling | Sliding | Cumulating
+@dataclass(frozen=True, slots=True)
+class TumblingBy:
+    """Windows as `Tumbling` has them, whose size is a parameter of the unit, a duration. Where that is not positive
+    each record fails (`zero_divisor`). Batch units only: no window closes before the input has ended.
+    """
+
+    size: Param
+
+
+Fixed: TypeAlias = Tumbling | Sliding | Cumulating
+"""Windows whose sizes are known before the unit runs."""
+Assigner: TypeAlias = Fixed | TumblingBy

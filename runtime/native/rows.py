@@ -57,6 +57,16 @@ def folded(step: Callable[[tuple[Any, Any]], Any], first: Any, items: Iterable[A
     return so_far
 
 
+def window_of(time: int, size: int) -> tuple[int, int]:
+    """The window of that size that holds a time; RecordFailure where there is none, or it leaves 64 bits."""
+    if size < 1:
+        raise RecordFailure(Failure.ZERO_DIVISOR, f"windows of {size} microseconds")
+    start = time - time % size
+    if start < INT_MIN or start + size > INT_MAX:
+        overflow("a window")
+    return start, start + size
+
+
 def on_time(start: int, end: int, closed: int, watermark: int) -> bool:
     """Whether a record may still enter the window that closes at watermark `closed`."""
     return watermark < closed and start >= INT_MIN and end <= INT_MAX

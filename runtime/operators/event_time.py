@@ -20,6 +20,7 @@ from ghcm.spg.graph import Task, Unit, without_order
 from ghcm.spg.joining import is_endless, keeps_us
 from ghcm.spg.ops import ArrivalTime, EventTime, Fused, Join, Sessions, Window
 from ghcm.spg.traits import Time, traits_of
+from ghcm.spg.windows import Fixed, TumblingBy
 from ghcm.types import INT_MAX, String
 
 
@@ -199,10 +200,9 @@ def _windows_behind(task: Task, unit: Unit) -> tuple[list[int], int]:
         if not any(edge.producer in reached for edge in each.inputs):
             continue
         reached.add(each.id)
-        for window in _windows_of(each):
-            size, every = window.assigner.size_us, window.assigner.every_us
-            tick = gcd(tick, size, every, window.assigner.offset_us)
-            longest += size + window.allowed_lateness_us
+        for assigner, lateness in _fixed_windows_of(each):
+            tick = gcd(tick, assigner.size_us, assigner.every_us, assigner.offset_us)
+            longest += assigner.size_us + lateness
         if isinstance(each.op, Sessions):
             ticks.append(max(1, each.op.gap_us // _LATER))
             longest += each.op.gap_us + waits_of(each, each.op, unit)
@@ -226,6 +226,13 @@ def _by_clock(task: Task, unit: Unit) -> bool:
 def _windows_of(task: Task) -> list[Window]:
     ops = [stage.op for stage in task.op.stages] if isinstance(task.op, Fused) else [task.op]
     return [op for op in ops if isinstance(op, Window)]
+
+
+def _fixed_windows_of(task: Task) -> Iterator[tuple[Fixed, int]]:
+    """The windows that may close before the input has ended, and their lateness."""
+    for window in _windows_of(task):
+        if not isinstance(window.assigner, TumblingBy):
+            yield window.assigner, window.allowed_lateness_us
 
 
 def lateness_of(task: Task, unit: Unit) -> int:
@@ -260,7 +267,7 @@ def _kept_back(task: Task, unit: Unit) -> int:
 def _longest_window(task: Task, unit: Unit) -> int:
     """The size of the largest window in the way to a task."""
     before = [unit.task(edge.producer) for edge in task.inputs]
-    own = [window.assigner.size_us for each in before for window in _windows_of(each)]
+    own = [assigner.size_us for each in before for assigner, _ in _fixed_windows_of(each)]
     return max([0, *own, *(_longest_window(each, unit) for each in before)])
 
 

@@ -1,6 +1,7 @@
 """Windows of every kind, on every engine that has them: late records, shared slices, groups that fail."""
 
 from collections import Counter
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -13,6 +14,7 @@ from ghcm.optimizer import optimise
 from ghcm.source import Source
 from ghcm.spg.reference import run
 from ghcm.spg.verify import verify
+from tests.conformance.spark_runs import agree
 from tests.conformance.spark_sinks import differences_on_spark
 from tests.conformance.text_programs import agrees_natively, program_of
 
@@ -135,6 +137,38 @@ def test_windows_with_an_offset_begin_so_much_later() -> None:
 @pytest.mark.slow
 def test_windows_with_an_offset_agree_on_spark(spark: SparkSession) -> None:
     assert differences_on_spark(spark, program_of("window_offset")) == []
+
+
+SIZED = """program sized
+record R { at: int, name: string? }
+sink all = files("all", mode = append)
+responsive batch u(size: duration, least: int = 1) {
+  rs = memory([{ at: 1, name: "a" }, { at: 6, name: null }, { at: -3, name: "a" }, { at: 5, name: "a" },
+               { at: 9223372036854775806, name: "b" }, { at: -9223372036854775808, name: "b" }]).as(R)
+         .event_time(r => from_micros(r.at), disorder = 1us)
+  rs.window(tumbling(size)).count().to(all)
+  rs.map_to_pair(r => (r.name, r.at)).window(tumbling(size)).filter(p => p.value > least or p.value < 0)
+    .aggregate_by_key(n = count(), most = max(value)).reply()
+}
+"""
+
+
+def test_windows_as_long_as_a_parameter_says_agree_natively() -> None:
+    program = lower(parse(Source("sized.istream", SIZED)))
+    assert verify(program) == []
+    expected = agrees_natively(program, {"size": 4})
+    assert set(expected.sinks["all"]) == {(1, (-4, 0)), (1, (0, 4)), (2, (4, 8)), (1, (-(2**63), 4 - 2**63))}
+    assert [letter.reason.value for letter in expected.dead] == ["overflow"] * 2
+    nothing = agrees_natively(program, {"size": 0})
+    assert not any(nothing.sinks.values()) and {each.reason.value for each in nothing.dead} == {"zero_divisor"}
+    assert len(nothing.dead) == 12
+
+
+@pytest.mark.slow
+def test_windows_as_long_as_a_parameter_says_agree_on_spark(spark: SparkSession, tmp_path: Path) -> None:
+    program = lower(parse(Source("sized.istream", SIZED)))
+    agree(spark, program, "u", tmp_path, {"size": 4})
+    agree(spark, program, "u", tmp_path, {"size": -1})
 
 
 def test_the_top_of_each_window_agrees_natively() -> None:

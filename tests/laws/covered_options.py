@@ -34,6 +34,7 @@ from ghcm.spg.ops import (
     Top,
     Window,
 )
+from ghcm.spg.windows import TumblingBy
 from ghcm.support import Yes
 from ghcm.types import Collection, Decimal, Shape, is_nullable, strip
 from tests.laws.covered_types import nodes
@@ -197,7 +198,7 @@ def _window(op: Window | Sessions) -> Iterator[str]:
         yield "window session"
         return
     yield f"window {type(op.assigner).__name__.lower()}"
-    if op.assigner.offset_us:
+    if not isinstance(op.assigner, TumblingBy) and op.assigner.offset_us:
         yield "window offset"
 
 

@@ -125,6 +125,8 @@ class _Query:
                 self._sliding(line, assigner, lateness)
             case ops.Window(assigner=windows.Cumulating() as assigner, allowed_lateness_us=lateness):
                 self._cumulating(line, assigner, lateness)
+            case ops.Window(assigner=windows.TumblingBy()):
+                raise Unsupported("windows whose size is a parameter are found row by row")
             case _:  # a Python function
                 raise Unsupported("a Python function by row has no columnar form")
 

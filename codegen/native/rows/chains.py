@@ -16,7 +16,7 @@ from ghcm.codegen.native.rows.lines import Lines, bind_record, catch, record_of,
 from ghcm.codegen.native.rows.text import Binding, Code, targets_text, tuple_text
 from ghcm.codegen.native.sections import Module
 from ghcm.codegen.native.snippets import COMPARE, OR, quoted
-from ghcm.expr import Each, Expr, ForEach, Lambda, Let, MakeStruct, Var
+from ghcm.expr import Each, Expr, ForEach, Lambda, Let, MakeStruct, Param, Var
 from ghcm.failing import can_fail
 from ghcm.spg import ops, windows
 from ghcm.spg.notation.types import print_type
@@ -66,6 +66,8 @@ def _step(writer: _Writer, step: Step, *, last: bool) -> None:
             match assigner:
                 case windows.Tumbling():
                     _window(writer, step, assigner, lateness)
+                case windows.TumblingBy(size=size):
+                    _window_by(writer, step, size)
                 case windows.Sliding() | windows.Cumulating():
                     _overlapping(writer, step, assigner, lateness)
                 case _:
@@ -248,6 +250,13 @@ def _window(writer: _Writer, step: Step, assigner: windows.Tumbling, lateness: i
     )
     window = writer.scope.names.new("window")
     writer.out.add(f"{window} = ({start}, {start} + {size:_})")
+    writer.columns = writer.columns | {"window": Code(window, simple=True)}
+
+
+def _window_by(writer: _Writer, step: Step, size: Param) -> None:
+    """The window of a size that the call says, in a batch unit, in which none is late."""
+    length, window = writer.scope.value(size).text, writer.scope.names.new("window")
+    catch(writer.out, step.id, _record(writer, step), f"{window} = checked.window_of(time, {length})")
     writer.columns = writer.columns | {"window": Code(window, simple=True)}
 
 

@@ -31,6 +31,19 @@ def windowed(
     return rows.selectExpr(*map(quoted, keep), *columns, named(window, "window"))
 
 
+def windowed_by(job: Job, rows: DataFrame, step: Step, size: str, *, keep: Sequence[str] = ()) -> DataFrame:
+    """As `windowed`, with windows of a size in SQL, which may be none."""
+    none = fails(f"{size} < 1L", "zero_divisor", "windows of no size")
+    given = f"CASE WHEN {size} > 0L THEN {size} END"
+    start = f"try_subtract(`@time`, pmod(`@time`, {given}))"
+    end = f"try_add({start}, {size})"
+    beyond = fails(f"{size} > 0L AND {end} IS NULL", "overflow", "its window does not fit into 64 bits")
+    rows = passed(job, rows, step, f"coalesce({none}, {beyond})")
+    window = f"named_struct('start', timestamp_micros({start}), 'end', timestamp_micros({end}))"
+    columns = [quoted(name) for name in columns_of(step.input).fieldNames() if name != "window"]
+    return rows.selectExpr(*map(quoted, keep), *columns, named(window, "window"))
+
+
 def slid(
     job: Job, rows: DataFrame, step: Step, size: int, every: int, *, offset: int = 0, keep: Sequence[str] = ()
 ) -> DataFrame:

@@ -4,17 +4,20 @@ from dataclasses import dataclass, replace
 
 from ghcm.codes import Code
 from ghcm.errors import Reported, attempt, sound, suggest
+from ghcm.expr import Param
 from ghcm.language import ast
-from ghcm.lowering.arguments import match_arguments
+from ghcm.lowering.arguments import Given, match_arguments
 from ghcm.lowering.drafts import RULES, Bound, Flow, Step, rule
+from ghcm.lowering.expressions.functions import whole
+from ghcm.lowering.expressions.records import fits
 from ghcm.operators import Argument
 from ghcm.source import Span
 from ghcm.spg.graph import Forward, Global, Hash
 from ghcm.spg.labels import duration_text
 from ghcm.spg.ops import ArrivalTime, EventTime, Sessions, Window
-from ghcm.spg.windows import Assigner, Cumulating, Sliding, Tumbling
+from ghcm.spg.windows import Assigner, Cumulating, Sliding, Tumbling, TumblingBy
 from ghcm.support import Engine
-from ghcm.types import WINDOW, Field, Shape, Struct, Timestamp, strip
+from ghcm.types import WINDOW, Duration, Field, Shape, Struct, Timestamp, strip
 
 _TIME = Argument("time", "name", required=False, positional=False, choices=("event", "processing"))
 _OFFSET = Argument("offset", "duration", required=False, positional=False)
@@ -148,6 +151,8 @@ def _assigned(step: Step) -> _Assigned:
         case _:  # anything else is none
             raise step.given.wrong("assigner", "windows such as tumbling(10s)")
     by_clock = given.choice("time", "event") == "processing"
+    if (parameter := _parameter(step, given)) is not None:
+        return _Assigned(_sized_by(step, name, given, parameter, by_clock=by_clock), by_clock)
     size = given.duration("gap" if name == "session" else "size", least=1)
     every = given.duration("every", least=1)
     offset = given.duration("offset") or 0
@@ -174,6 +179,38 @@ def _assigned(step: Step) -> _Assigned:
         step.report(Code.BAD_WINDOW, message, given.span("every"), hint=hint)
         return _Assigned(None, by_clock)
     return _Assigned(Sliding(size, every, offset), by_clock)
+
+
+_SIZES = ("size", "gap", "every", "offset")
+
+
+def _parameter(step: Step, given: Given) -> str | None:
+    """The argument that is a parameter of the unit in place of a constant duration."""
+    for name in _SIZES:
+        written = given.expr(name)
+        if isinstance(written, ast.Ref) and written.name in step.scope.parameters:
+            return name
+    return None
+
+
+def _sized_by(step: Step, name: str, given: Given, argument: str, *, by_clock: bool) -> TumblingBy:
+    """Windows whose size is a parameter of a batch unit, whose windows wait for the end of its input."""
+    span = given.span(argument)
+    if step.unit.declaration.kind != "batch":
+        message = "the windows of a stream unit have one size"
+        detail = "They are open in snapshots, and close as event time goes on, whatever a call says."
+        hint = "A responsive batch unit takes the size of its windows from a parameter."
+        raise step.report(Code.NEVER, message, span, detail=detail, hint=hint)
+    if by_clock and _refuse_clock(step, given.span("time")):
+        raise Reported
+    if name != "tumbling" or given.expr("offset") is not None:
+        message = f'"{argument}" of "{name}" is a constant duration'
+        hint = "Windows of tumbling(size) without an offset may be as long as a parameter says."
+        raise step.report(Code.NOT_CONSTANT, message, span, hint=hint)
+    what = '"size" of "tumbling"'
+    size = fits(whole(given.required("size"), step.scope, what), Duration(), what, span, step.context)
+    assert isinstance(size, Param), "a parameter that is a duration"
+    return TumblingBy(size)
 
 
 def _report_offset(step: Step, offset: int, every: int, span: Span | None) -> None:

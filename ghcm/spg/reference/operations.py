@@ -12,6 +12,7 @@ from ghcm.reducers import Aggregate
 from ghcm.spg import ops, windows
 from ghcm.spg.graph import without_order
 from ghcm.spg.reference.aggregates import Given, aggregate, given, reduce
+from ghcm.spg.reference.expressions import evaluate
 from ghcm.spg.reference.functions import Failed, checked
 from ghcm.spg.reference.order import order_key
 from ghcm.spg.reference.python import awaited, batch_result, load, result_of
@@ -43,7 +44,7 @@ def row_operation(run: Run, step: Step, op: ops.RowOp | ops.PythonOp, records: S
             made = run.each(step, records, lambda record: result(called, record.value, step.takes, step.gives.element))
             return [record.with_value(value) for record, value in made]
         case ops.Window():
-            found = run.each(step, records, lambda record: _windowed(step, op, record))
+            found = run.each(step, records, lambda record: _windowed(run, step, op, record))
             return [new for _, several in found for new in several]
         case _:
             assert_never(op)
@@ -59,16 +60,22 @@ def _new_values(run: Run, step: Step, function: Lambda, records: Sequence[Record
     return result
 
 
-def _windowed(step: Step, op: ops.Window, record: Record) -> list[Record]:
+def _windowed(run: Run, step: Step, op: ops.Window, record: Record) -> list[Record]:
     """The record in each of its windows that is open."""
-    windows = _windows(op.assigner, cast("int", record.time))
-    still_open = [window for window in windows if window[1] + op.allowed_lateness_us > record.watermark]
+    assigner = op.assigner
+    if isinstance(assigner, windows.TumblingBy):
+        size = cast("int", evaluate(assigner.size, {}, run.parameters))
+        if size < 1:
+            raise Failed(Failure.ZERO_DIVISOR, f"windows of {size} microseconds")
+        assigner = windows.Tumbling(size)
+    found = _windows(assigner, cast("int", record.time))
+    still_open = [window for window in found if window[1] + op.allowed_lateness_us > record.watermark]
     if not still_open:
-        raise Failed(Failure.LATE, f"the window ended at {windows[-1][1]}, the watermark was {record.watermark}")
+        raise Failed(Failure.LATE, f"the window ended at {found[-1][1]}, the watermark was {record.watermark}")
     return [step.in_window(record, window) for window in still_open]
 
 
-def _windows(assigner: windows.Assigner, time: int) -> list[Window]:
+def _windows(assigner: windows.Fixed, time: int) -> list[Window]:
     """The windows that hold a time, in their order; `Failed` if one of them does not fit."""
     size, every = assigner.size_us, assigner.every_us
     if isinstance(assigner, windows.Cumulating):

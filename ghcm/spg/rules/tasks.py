@@ -22,6 +22,7 @@ from ghcm.types import (
     WINDOW,
     Bool,
     Collection,
+    Duration,
     Field,
     Int,
     List,
@@ -210,7 +211,7 @@ def _row(around: Around, op: RowOp | ops.PythonOp) -> Iterator[str]:
                 yield "an async function is called for something, within some time"
             yield from collection_problems(gives, replace(made, element=gives.element))
         case ops.Window(assigner=assigner):
-            yield from _assigner(assigner)
+            yield from _sized_by(around, assigner) if isinstance(assigner, windows.TumblingBy) else _assigner(assigner)
             yield from _windowed(around, op)
         case _:  # those that pick are done
             raise ValueError(f"{op} has no rule")
@@ -300,7 +301,12 @@ def _chunks(around: Around, op: sequences.Chunks) -> Iterator[str]:
     yield from collection_problems(around.gives, replace(takes, element=checks.with_value(takes, chunk), timed=False))
 
 
-def _assigner(assigner: windows.Assigner) -> Iterator[str]:
+def _sized_by(around: Around, assigner: windows.TumblingBy) -> Iterator[str]:
+    if assigner.size.type != Duration() or not around.batch:
+        yield f'windows are as long as a duration of a batch unit, and not "{assigner.size.type}"'
+
+
+def _assigner(assigner: windows.Fixed) -> Iterator[str]:
     size, every = assigner.size_us, assigner.every_us
     if not 0 < every <= size or (isinstance(assigner, windows.Cumulating) and size % every):
         yield f"there are no windows of {size} us every {every} us"

@@ -28,6 +28,7 @@ from ghcm import (
     redis,
     session,
     sliding,
+    tumbling,
 )
 from ghcm.language import ast, load, parse, print_program
 from ghcm.language.fluent.positions import here
@@ -269,6 +270,16 @@ def test_python_functions_say_their_place_and_their_type() -> None:
         f'  a.process("{__name__}:shout", state = Inner) : string\n'
         "}\n"
     )
+
+
+def test_a_window_is_as_long_as_a_parameter_says() -> None:
+    program = Program("sizes")
+
+    @program.batch(responsive=True)
+    def unit(size: timedelta) -> None:
+        memory([1]).event_time(lambda n: n.from_micros()).window(tumbling(size)).count().reply()
+
+    assert ".window(tumbling(size))\n" in unit_text(program, "unit")
 
 
 def test_places_are_those_of_the_users_python() -> None:
