@@ -69,6 +69,17 @@ SOURCES = (
         files={"notes.csv": 'note,by\n"",\n,""\n"""","ann, bob"\n'},
     )
     .example(
+        'files("app.log", format = text).filter(l => l.text.contains("error"))',
+        '{"text": "error: full", "file": "app.log", "number": 2}',
+        files={"app.log": "started\nerror: full\n"},
+    )
+    .example(
+        'files("visits.tsv", format = tsv, compression = none).as(Visit)',
+        '{"page": "/", "seconds": 3}',
+        declares="record Visit { page: string, seconds: int? }",
+        files={"visits.tsv": "page\tseconds\n/\t3\n"},
+    )
+    .example(
         'files("rows.jsonl", format = debezium).as(Row).latest(key = r => r.id, deleted = r => r.op == "d", '
         "order = r => r.at)",
         '{"key": 1, "value": {"id": 1, "name": "eve", "op": "u", "at": 6}}',
@@ -178,7 +189,15 @@ SOURCES = (
         exchange="none",
         stateful=True,
         failures=(Failure.BAD_RECORD,),
-    ).example(
+    )
+    .example(
+        'sql("shop", "visits", split = "seconds", parts = 2).as(Visit)',
+        '{"page": "/", "seconds": 3}',
+        '{"page": "/docs", "seconds": 5}',
+        declares="record Visit { page: string, seconds: int }",
+        files={"shop: visits": '{"page":"/","seconds":3}\n{"page":"/docs","seconds":5}\n'},
+    )
+    .example(
         'sql("shop", "visits").as(Visit)',
         '{"page": "/", "seconds": 3}',
         '{"page": "/docs", "seconds": null}',
@@ -327,6 +346,28 @@ ENDS = (
     .example(
         "events = memory([{ n: 1 }, { n: 20 }, { n: 3 }])\nevents.publish(look(most = max(n)), when = e => e.n > 10)",
         'call look: {"most": 20}',
+        declares="responsive batch look(most: int) {\n  memory([{ n: 1 }]).filter(r => r.n < most).reply()\n}",
+        unit="stream",
+    )
+    .example(
+        "events = memory([{ n: 1 }, { n: 20 }])\nevents.to(lake).publish(look(most = max(n)), on = completion)",
+        'lake: {"n": 1}',
+        'lake: {"n": 20}',
+        'call look: {"most": 20}',
+        declares=(
+            'sink lake = parquet("lake", mode = append)\n\n'
+            "responsive batch look(most: int) {\n  lake.read().filter(r => r.n < most).reply()\n}"
+        ),
+        unit="batch",
+    )
+    .example(
+        (
+            "events = memory([{ at: 1 }, { at: 2 }, { at: 15 }])\n"
+            "sums = events.event_time(e => from_seconds(e.at), disorder = 1s).window(tumbling(10s)).count()\n"
+            "sums.publish(look(most = max(value)), on = window_close)"
+        ),
+        'call look: {"most": 2}',
+        'call look: {"most": 1}',
         declares="responsive batch look(most: int) {\n  memory([{ n: 1 }]).filter(r => r.n < most).reply()\n}",
         unit="stream",
     ),

@@ -278,6 +278,16 @@ GROUPS = (
     )
     .example(
         (
+            'visits = memory([{ page: "/", user: 7 }, { page: "/docs", user: 8 }])\n'
+            "known = memory([{ user: 7 }, { user: 7 }])\n"
+            "visits.join(known, on = (v, k) => v.user == k.user, kind = semi)"
+            ".union(visits.join(known, on = (v, k) => v.user == k.user, kind = anti).map(v => v with { user: 0 }))"
+        ),
+        '{"page": "/", "user": 7}',
+        '{"page": "/docs", "user": 0}',
+    )
+    .example(
+        (
             'trades = memory([{ at: 5, good: "tin" }]).event_time(t => from_micros(t.at))\n'
             'prices = memory([{ at: 2, good: "tin", cents: 30 }, { at: 4, good: "tin", cents: 35 }, { at: '
             '6, good: "tin", cents: 40 }]).event_time(p => from_micros(p.at))\n'

@@ -168,7 +168,18 @@ ROWS = (
         failures=(Failure.PYTHON, Failure.WRONG_RESULT),
         columnar=_BY_ROW,
     )
-    .example('memory(["to be"]).python("string:capwords") : string', '"To Be"')
+    .example('memory(["to be"]).python("string:capwords", by = row) : string', '"To Be"')
+    .example(
+        'memory([{ n: 2 }, { n: 3 }]).python("squares:squared", by = batch) : int',
+        "4",
+        "9",
+        files={
+            "squares.py": (
+                "import pyarrow.compute\n\ndef squared(table):  # a pyarrow.Table of many records\n"
+                '    return pyarrow.compute.power(table["n"], 2)\n'
+            )
+        },
+    )
     .example(
         'memory(["Ada", "Bob"]).python("greetings:greeting", by = async, parallel = 4, retries = 2, timeout = 1h, '
         "ordered = true) : string",
