@@ -35,6 +35,9 @@ def comparable(type_: Type) -> bool:
             return True
 
 
+OF_MAPS = "Maps cannot be compared, but lists of their entries, in the order of the keys, can: m.entries()."
+"""What to do where values are not `comparable`."""
+
 INT, FLOAT, STRING, BOOL, TIMESTAMP, DURATION = Int(), Float(), String(), Bool(), Timestamp(), Duration()
 BYTES = Bytes()
 DATE = Date()

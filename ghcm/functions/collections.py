@@ -273,8 +273,12 @@ MAPS = (
         python="row_collections.values({0})", polars="column_collections.values({0}, {type})",
     ),
     Function(
-        "entries", "(map)", _listed(""), says="records `{key, value}` in the order of their keys",
-        shows={'entries(map_of("a", 1))': '[{"key": "a", "value": 1}]'},
+        "entries", "(map)", _listed(""),
+        says="records `{key, value}` in the order of their keys; maps are not compared, these lists are",
+        shows={
+            'entries(map_of("a", 1))': '[{"key": "a", "value": 1}]',
+            'map_of("b", 2, "a", 1).entries() == map_of("a", 1, "b", 2).entries()': "true",
+        },
         python="row_collections.entries({0})", polars="column_collections.entries({0}, {type})",
     ),
     Function(

@@ -16,6 +16,7 @@ from ghcm.lowering.expressions.functions import VALUE, lambda_of, of_columns
 from ghcm.lowering.types import has_null
 from ghcm.operators import Argument
 from ghcm.reducers import Aggregate, AggregateFunction
+from ghcm.signatures import OF_MAPS
 from ghcm.source import Span
 from ghcm.types import (
     Bool,
@@ -249,7 +250,7 @@ def _with_order(found: Aggregate, given: Given, over: Aggregated, span: Span | N
     for type_ in (over.element,) if order is None else (order.body.type, over.element):
         if not comparable(type_):
             message = f'"{type_}" has no order'
-            raise over.scope.report(Code.NOT_COMPARABLE, message, span, hint="Maps cannot be compared.")
+            raise over.scope.report(Code.NOT_COMPARABLE, message, span, hint=OF_MAPS)
     return replace(found, order=order)
 
 

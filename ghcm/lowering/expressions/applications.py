@@ -25,6 +25,7 @@ from ghcm.lowering.expressions.texts import beside_texts
 from ghcm.lowering.types import kind_words
 from ghcm.operators import OPERATORS
 from ghcm.reducers import AggregateFunction
+from ghcm.signatures import OF_MAPS
 from ghcm.source import Span
 from ghcm.types import is_nullable, pair_of, strip
 from ghcm.values.timestamps import how_written
@@ -232,7 +233,7 @@ def _advice(function: str, arguments: tuple[Expr, ...]) -> str:
         "gt",
         "ge",
     ):
-        return "Maps cannot be compared."
+        return OF_MAPS
     if function == "get" and isinstance(stripped[0], types.Map) and len(arguments) == 3:
         return "get(map, key) is null where the key is not there, and get(map, key) ?? 0 is another value then."
     if function == "coalesce" and isinstance(stripped[-1], types.Bool):

@@ -24,6 +24,7 @@ from ghcm.lowering.operators.sequences import distinct_within
 from ghcm.lowering.operators.tables import ttl_of
 from ghcm.lowering.operators.times import put_into
 from ghcm.reducers import Aggregate, Builtin, Custom, Fields, Reducer, prove, summed
+from ghcm.signatures import OF_MAPS
 from ghcm.spg.graph import Global, Hash
 from ghcm.spg.ops import (
     AggregateByKey,
@@ -209,7 +210,7 @@ def group_by_key(step: Step, flow: Flow) -> Bound:
     """The values of a key as an ascending list."""
     value = flow.collection.pair[1]
     if not comparable(value):
-        raise step.report(Code.NOT_COMPARABLE, f'a list of "{value}" has no order', hint="Maps cannot be compared.")
+        raise step.report(Code.NOT_COMPARABLE, f'a list of "{value}" has no order', hint=OF_MAPS)
     return _grouped(step, flow, GroupByKey(), List(value))
 
 
@@ -235,7 +236,7 @@ def distinct(step: Step, flow: Flow) -> Bound:
     collection = flow.collection
     if not comparable(collection.element):
         message = f'records of "{collection.element}" cannot be compared'
-        raise step.report(Code.NOT_COMPARABLE, message, hint="map(...) leaves their maps out.")
+        raise step.report(Code.NOT_COMPARABLE, message, hint=OF_MAPS)
     if (ttl := step.given.duration("ttl", least=1)) is not None:
         return distinct_within(step, flow, ttl)
     after = replace(collection, timed=collection.windowed)

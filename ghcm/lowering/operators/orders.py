@@ -12,6 +12,7 @@ from ghcm.functions import comparable
 from ghcm.language import ast
 from ghcm.lowering.drafts import Step
 from ghcm.lowering.expressions.functions import call_of
+from ghcm.signatures import OF_MAPS
 from ghcm.source import Span
 from ghcm.types import Bool, Decimal, Duration, Float, Int, Timestamp, Type, is_nullable, strip, tuple_of
 
@@ -39,7 +40,7 @@ def order_of(step: Step, element: Type, *, descending: bool) -> tuple[Lambda, bo
     function = step.function("by", element, written=bare)
     for type_ in (function.body.type, element):
         if not comparable(type_):
-            raise step.report(Code.NOT_COMPARABLE, f'"{type_}" has no order', hint="Maps cannot be compared.")
+            raise step.report(Code.NOT_COMPARABLE, f'"{type_}" has no order', hint=OF_MAPS)
     if said is None:
         return function, descending
     directions, body = said[1], function.body

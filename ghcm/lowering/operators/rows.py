@@ -19,6 +19,7 @@ from ghcm.lowering.expressions.functions import call_of
 from ghcm.lowering.narrowing import Outcome, known, narrow, to_known
 from ghcm.lowering.operators.sources import conforming
 from ghcm.lowering.types import has_null
+from ghcm.signatures import OF_MAPS
 from ghcm.spg.ops import (
     Filter,
     FlatMap,
@@ -218,7 +219,7 @@ def _holder(last: Draft) -> Draft:
 def check_key(step: Step, key: Type, argument: str = "function") -> None:
     """Report a type of which no values can be keys."""
     if not comparable(key) or has_null(key):
-        message, hint = f'"{key}" cannot be a key', "Maps cannot be compared."
+        message, hint = f'"{key}" cannot be a key', OF_MAPS
         raise step.report(Code.NOT_COMPARABLE, message, step.given.span(argument), hint=hint)
 
 

@@ -11,6 +11,7 @@ from ghcm.lowering.expressions.functions import whole
 from ghcm.lowering.expressions.parts import folding
 from ghcm.lowering.operators.lookups import record_of
 from ghcm.lowering.operators.rows import python_function
+from ghcm.signatures import OF_MAPS
 from ghcm.spg.graph import Hash
 from ghcm.spg.ops import KeyBy, Map, MapToPair
 from ghcm.spg.sequences import Absent, Chunks, Preceding, Present, Process, Scan
@@ -117,7 +118,7 @@ def _value_in_time_order(step: Step, flow: Flow) -> Type:
     _check_time(step, flow)
     if not comparable(value):
         message = f'"{value}" has no order, which equal times need'
-        raise step.report(Code.NOT_COMPARABLE, message, hint="Maps cannot be compared.")
+        raise step.report(Code.NOT_COMPARABLE, message, hint=OF_MAPS)
     return value
 
 

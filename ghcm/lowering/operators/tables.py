@@ -6,6 +6,7 @@ from ghcm.expr import Expr, Lambda, MakeStruct, Var, substitute
 from ghcm.functions import comparable
 from ghcm.lowering.drafts import RULES, Bound, Flow, Step, rule
 from ghcm.lowering.operators.rows import check_key
+from ghcm.signatures import OF_MAPS
 from ghcm.spg.graph import Hash
 from ghcm.spg.ops import Changes, Latest, MapToPair, MapValues
 from ghcm.types import Collection, Field, Shape, Struct, Type, as_nullable, pair_of, tuple_of
@@ -67,10 +68,8 @@ def _order(step: Step, element: Type) -> Lambda | None:
     for type_, what in ((order.body.type, "order"), (element, "key")):
         if not comparable(type_):
             detail = "Of several records with one order the greatest is taken." if what == "key" else ""
-            hint = "Maps cannot be compared."
-            raise step.report(
-                Code.NOT_COMPARABLE, f'"{type_}" has no order', step.given.span("order"), detail=detail, hint=hint
-            )
+            message, span = f'"{type_}" has no order', step.given.span("order")
+            raise step.report(Code.NOT_COMPARABLE, message, span, detail=detail, hint=OF_MAPS)
     return order
 
 
