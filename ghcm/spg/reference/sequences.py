@@ -75,12 +75,14 @@ class _Process:
 
     def __init__(self, run: Run, step: Step, op: Process) -> None:
         (key, value), given = step.takes.pair, step.gives.pair[1]
-        function = load(op.module, op.function, run.outside.base)
         self._run, self._step = run, step
-        self._function = lambda asked: cast("Callable[..., object]", function)(*cast("tuple[object, ...]", asked))
+        self._function = cast("Callable[..., object]", load(op.module, op.function, run.outside.base))
         self._asked = Collection(Shape.STREAM, asked_of_key(key, value, op.state), bounded=True)
         self._answered = answered_of_key(given, op.state)
         self.given: list[Record] = []
+
+    def _answer(self, asked: object) -> object:
+        return self._function(*cast("tuple[object, ...]", asked))
 
     def begin(self) -> None:
         """Of the next key nothing is known."""
@@ -100,7 +102,7 @@ class _Process:
         try:
             asked = (key, value, time, self._state)
             rows, state, moment = cast(
-                "tuple[list[object], object, int | None]", result_of(self._function, asked, self._asked, self._answered)
+                "tuple[list[object], object, int | None]", result_of(self._answer, asked, self._asked, self._answered)
             )
             if moment is not None and (moment <= time or rung == MOST_MOMENTS):
                 raise Failed(Failure.WRONG_RESULT, f"the moment {moment} follows {time} and {rung} moments")
