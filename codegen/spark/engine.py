@@ -99,13 +99,14 @@ def _reads(sink: Sink) -> Support:
 def _writes(sink: Sink) -> Support:
     kind, _ = sink.connector.address
     if not _known(sink):
-        return NotYet(f'Spark cannot write the sink "{sink.name}" yet', code="GHCM-523")
+        reason = f'Spark cannot write the sink "{sink.name}" yet'
+        return NotYet(reason, code="GHCM-523", hint="engine = native runs it.")
     if sink.mode in SINKS[sink.connector.word].keyed and sink.key is None:
         return Never(f'the sink "{sink.name}" on {kind.capitalize()} needs a key', code="GHCM-524")
     if sink.mode not in modes_of(sink.connector):
         return Never(f'the sink "{sink.name}" holds files, which cannot be upserted', code="GHCM-524")
     if isinstance(sink.connector, Kafka) and sink.connector.delivery == "exactly_once":
-        hint = "say delivery = at_least_once, or write it in a stream unit."
+        hint = "say delivery = at_least_once; or engine = native writes it so."
         reason = f'Spark cannot write each record once to the topic of the sink "{sink.name}"'
         return Never(reason, code="GHCM-523", hint=hint)
     return YES

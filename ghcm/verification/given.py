@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 from ghcm.errors import GhcmError
 from ghcm.formats.fields import from_text_field
@@ -132,7 +132,7 @@ def _records(path: Path) -> Iterator[Mapping[str, Json]]:
     parse = json_parser(written=False, own=True)
     try:
         with path.open(encoding="utf-8", newline="") as file:
-            records: Iterable[Any] = csv.DictReader(file) if cells else map(str.strip, file)
+            records = cast("Iterable[Any]", csv.DictReader(file) if cells else map(str.strip, file))
             for number, found in enumerate(records, 1):
                 try:
                     if found:
