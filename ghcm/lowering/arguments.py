@@ -76,6 +76,8 @@ class Given:
                 return value
             case ast.Literal(type=Int()) | ast.Unary(op="-", operand=ast.Literal(type=Int())):
                 self._report(Code.OUT_OF_RANGE, name, f"is less than {least}")
+            case ast.Ref():
+                self.wrong(name, "a whole number", hint=_WRITTEN_OUT)
             case _:  # as above
                 self.wrong(name, "a whole number")
         return default
