@@ -8,6 +8,7 @@ rooms (descriptors of memory that is shared), and ends with whoever started it.
 
 import contextlib
 import logging
+import os
 import pickle
 import sys
 from contextlib import closing
@@ -23,10 +24,14 @@ from ghcm.runtime.sources.kafka.handover import Giver, Over
 from ghcm.runtime.sources.kafka.parts import divided
 from ghcm.runtime.sources.kafka.record_batches import Unread
 
+_NICE = 10
+"""It is ahead of the thread that decodes, which everything else waits for and which is not to wait for a core."""
+
 
 def main(rooms: list[int]) -> None:
     """Fetch, cut and give away what is asked for."""
     end_with_parent()
+    os.nice(_NICE)
     logging.disable()  # what is wrong is told to whoever started it
     giver = Giver(rooms, sys.stdout.fileno(), sys.stdin.fileno())
     with contextlib.suppress(Over, EOFError):

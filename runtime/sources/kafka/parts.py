@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from ghcm.runtime.sources.kafka.fetching import Fetched
     from ghcm.runtime.sources.kafka.progress import Partition
 
-_AT_ONCE = 32_768
-"""Messages of a part, unless one batch has more."""
+_AT_ONCE = 65_536
+"""Messages of a part, unless one batch has more: many, for after each part the thread that decodes waits for others,
+which then use the interpreter.
+"""
 
 
 @dataclass(frozen=True, slots=True)
