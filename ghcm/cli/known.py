@@ -14,18 +14,24 @@ from ghcm.runtime.daemon.protocol import Control
 from ghcm.runtime.daemon.state import StateDirectory, dead_folders, states
 from ghcm.runtime.jobs.store import Job, open_store
 from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.pubsub.embedded import embedded_url
 from ghcm.runtime.settings import load_settings
 from ghcm.runtime.sinks.kept_letters import tables
 from ghcm.spg.graph import Program
 
+_PATIENCE_S = 5.0
+
 
 @dataclass(frozen=True, slots=True)
 class LastRun:
-    """The job that was the last of a program, if there was one, its bundle, and its daemon."""
+    """The job that was the last of a program, if there was one, its bundle, and its daemon. `private`: whether that
+    daemon runs, with a Redis of its own, which ends with it.
+    """
 
     job: str | None
     bundle: Path | None
     control: Control
+    private: bool = False
 
 
 def known(name: str | None, state: Path | None, profile: str | None = None) -> tuple[Program, Connections, LastRun]:
@@ -56,8 +62,9 @@ def known(name: str | None, state: Path | None, profile: str | None = None) -> t
         raise GhcmError(message, code="GHCM-605", detail=detail, hint=hint)
     control = Control(at.control)
     served = str(control.ask("redis")["url"]) if control.listening() else None
-    connections = Connections(base, served or settings.redis_url, settings.kafka, patience=5.0, sql=settings.sql)
-    return program, connections, LastRun(last, bundle, control)
+    url = served or settings.redis_url
+    connections = Connections(base, url, settings.kafka, patience=_PATIENCE_S, sql=settings.sql)
+    return program, connections, LastRun(last, bundle, control, private=served == embedded_url(at.redis))
 
 
 def dead_letters(program: Program, state: Path | None, unit: str | None = None) -> list[Path]:

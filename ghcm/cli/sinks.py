@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from ghcm.cli.known import LastRun
     from ghcm.runtime.data.columns import Row
     from ghcm.runtime.pubsub.connections import Connections
-    from ghcm.spg.graph import Sink
+    from ghcm.spg.graph import Program, Sink
 
 KNOWN = "A program that has run here, or its file or bundle."
 Named = Annotated[str, typer.Argument(metavar="PROGRAM", help=KNOWN)]
@@ -116,29 +117,52 @@ def read(  # noqa: PLR0913, PLR0917 - the options of a look, by name
     """
     from ghcm.cli.known import known
     from ghcm.runtime.sinks.sink import latest_version
-    from ghcm.runtime.sinks.sink import read as rows_in
-    from ghcm.values import own_writer
 
     terminal.one_form(json=json, csv=csv)
     if follow and at is not None:
         raise GhcmError("a version that is there does not change", code="GHCM-605", hint="say --follow or --at.")
-    looked_at, connections, _ = known(program, state, profile)
-    there = {each.name: each for each in looked_at.sinks}
-    if (found := there.get(sink)) is None:
-        message = f'program "{looked_at.name}" has no sink "{sink}"'
-        raise GhcmError(message, code="GHCM-341", detail=f"It has {listed(there)}.", hint=suggest(sink, there))
-    holds, names = _condition(where, found), found.columns.names
-    write = cast("Callable[[Row], Mapping[str, object]]", own_writer(found.columns))
-    version = None if at is None else _version_at(found, connections, at)
-    portions = _followed(found, connections) if follow else [rows_in(found, connections, version=version)]
-    rows = (write(row) for portion in portions for row in portion if holds(row))
-    json = json or (follow and not csv)
+    looked_at, connections, run = known(program, state, profile)
+    found, json = _sink_of(looked_at, sink), json or (follow and not csv)
+    rows = _rows(found, connections, where, None if at is None else _version_at(found, connections, at), follow=follow)
     most = limit or (sys.maxsize if json or csv else _SHOWN)
-    terminal.rows(names, islice(rows, most), "no rows", json=json, csv=csv)
-    if most == _SHOWN and limit is None and next(rows, None):
-        terminal.note(f"these are the first {_SHOWN}: --limit, --where, --json and --csv give others")
-    if latest_version(found, connections) is None:
-        terminal.note(f'no unit has committed to "{sink}" yet')
+    with _until_over(sink, run) if follow else nullcontext():
+        terminal.rows(found.columns.names, islice(rows, most), "no rows", json=json, csv=csv)
+        if most == _SHOWN and limit is None and next(rows, None):
+            terminal.note(f"these are the first {_SHOWN}: --limit, --where, --json and --csv give others")
+        if latest_version(found, connections) is None:
+            terminal.note(f'no unit has committed to "{sink}" yet')
+
+
+def _sink_of(program: Program, name: str) -> Sink:
+    there = {each.name: each for each in program.sinks}
+    if name not in there:
+        message = f'program "{program.name}" has no sink "{name}"'
+        raise GhcmError(message, code="GHCM-341", detail=f"It has {listed(there)}.", hint=suggest(name, there))
+    return there[name]
+
+
+def _rows(
+    sink: Sink, connections: Connections, where: str | None, version: str | None, *, follow: bool
+) -> Iterator[Mapping[str, object]]:
+    """Those that are asked for, as they are written."""
+    from ghcm.runtime.sinks.sink import read
+    from ghcm.values import own_writer
+
+    holds = _condition(where, sink)
+    write = cast("Callable[[Row], Mapping[str, object]]", own_writer(sink.columns))
+    portions = _followed(sink, connections) if follow else [read(sink, connections, version=version)]
+    return (write(row) for portion in portions for row in portion if holds(row))
+
+
+@contextmanager
+def _until_over(sink: str, run: LastRun) -> Generator[None]:
+    """Ends what follows rows in the private Redis of a daemon, where that is away since the daemon has ended."""
+    try:
+        yield
+    except GhcmError as error:
+        if error.code != "GHCM-720" or not run.private or run.control.listening():
+            raise
+        terminal.note(f'the run is over, and with it the private Redis that "{sink}" was in')
 
 
 def _version_at(sink: Sink, connections: Connections, at: str) -> str:
@@ -300,22 +324,26 @@ def dead(  # noqa: PLR0913, PLR0917 - the options of a look, by name
     found, connections, run = known(program, state, profile)
     _check("unit", unit, [each.name for each in found.units])
     _check("reason", reason, [each.value for each in Failure])
-    tables = dead_letters(found, state, unit)
     if (clear or replay) and (reason is not None or (clear and replay)):
         what = "either cleared or replayed" if clear and replay else "cleared and replayed by unit"
         raise GhcmError(f"dead letters are {what}", code="GHCM-605", hint="leave one of the options out.")
-    if replay:
-        done, names = _replay(program, tables, connections, run, state), ("unit", "task", "replayed", "failed", "why")
-        terminal.rows(names, done, "no records have failed", json=json, csv=csv)
-        return
+    tables = dead_letters(found, state, unit)
     if clear:
         count = kept_letters.clear(tables)
         terminal.answer({"cleared": count}, f"cleared: {count:,}", json=json)
-        return
-    rows = kept_letters.shown(tables, reason, each=all)
+    elif replay:
+        done, names = _replay(program, tables, connections, run, state), ("unit", "task", "replayed", "failed", "why")
+        terminal.rows(names, done, "no records have failed", json=json, csv=csv)
+    else:
+        most = limit or (sys.maxsize if json or csv else _SHOWN)
+        _show_letters(kept_letters.shown(tables, reason, each=all), most, json=json, csv=csv)
+
+
+def _show_letters(rows: list[dict[str, object]], most: int, *, json: bool, csv: bool) -> None:
+    """So many of them, cut to what a person reads where it is one."""
+    shown = rows[:most]
     if not json and not csv:
-        rows = [{name: str(value)[:_WIDEST] for name, value in row.items()} for row in rows]
-    shown = rows[: limit or (len(rows) if json or csv else _SHOWN)]
+        shown = [{name: str(value)[:_WIDEST] for name, value in row.items()} for row in shown]
     terminal.rows(list(rows[0]) if rows else (), shown, "no records have failed", json=json, csv=csv)
     if len(shown) < len(rows):
         terminal.note(f"there are {len(rows):,}: --limit shows more")

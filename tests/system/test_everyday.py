@@ -87,18 +87,22 @@ def test_live_tables_of_a_running_program(shop: Running) -> None:
     assert (gone.returncode, "GHCM-744" in gone.stderr) == (1, True)
 
 
-def test_keyed_rows_are_followed_as_they_change(shop: Running) -> None:
-    command = [sys.executable, "-m", "ghcm.cli", "read", "shop", "latest", "--follow", "--csv", "--limit", "3"]
+def test_keyed_rows_are_followed_as_they_change_until_the_run_is_over(shop: Running) -> None:
+    command = [sys.executable, "-m", "ghcm.cli", "read", "shop", "latest", "--follow", "--csv"]
     until(lambda: len(lines(shop, "read", "shop", "latest")) == 2, "both pages")
+    out = err = subprocess.PIPE
     with subprocess.Popen(
-        command, cwd=shop.folder, stdout=subprocess.PIPE, text=True, env=clean_environment()
+        command, cwd=shop.folder, stdout=out, stderr=err, text=True, env=clean_environment()
     ) as following:
         assert following.stdout is not None
         first = [following.stdout.readline().strip() for _ in range(3)]
         assert (first[0], sorted(first[1:])) == ("page,n", ["/,1", "/docs,5"])
         visit(shop.folder, "b", ("/", 1), ("/docs", 7))
-        assert following.stdout.read().split() == ["/docs,7"]
-        assert following.wait(60) == 0
+        assert following.stdout.readline() == "/docs,7\n"
+        shop.kill()  # and its Redis, however soon
+        said = following.communicate(timeout=60)
+    assert said == ("", 'the run is over, and with it the private Redis that "latest" was in\n')
+    assert following.returncode == 0
 
 
 def test_dead_letters_are_seen_over_http_and_cleared(shop: Running) -> None:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable
 from contextlib import closing
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -62,7 +63,7 @@ def program(place: Path) -> Program:
 
 
 def write(place: Path, sink: Sink, version: str, rows: Iterable[tuple[object, ...]]) -> None:
-    key = None if sink.key is None else lambda row: row[1]
+    key = None if sink.key is None else itemgetter(1)
     writer = open_writer(sink, connected(place), writer="w", key=key)
     writer.write(list(rows))
     writer.prepare(version)
@@ -189,15 +190,15 @@ def test_a_wrong_condition_is_shown(
 def test_what_is_not_there_is_said(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     read("v", "out")
     assert 'no unit has committed to "out" yet' in refused(capsys)
-    for words, code, message in (
-        (("w", "out"), 2, 'there are "v"'),
-        (("v", "otu"), 2, 'did you mean "out"?'),
-        (("u.istream", "out"), 2, 'there is no program "u.istream"'),
-        (("v", "out", None, "gone"), 1, 'has no version "gone"'),
-        (("v", "latest", None, "gone"), 1, 'has no version "gone"'),
+    for look, code, message in (
+        (partial(read, "w", "out"), 2, 'there are "v"'),
+        (partial(read, "v", "otu"), 2, 'did you mean "out"?'),
+        (partial(read, "u.istream", "out"), 2, 'there is no program "u.istream"'),
+        (partial(read, "v", "out", at="gone"), 1, 'has no version "gone"'),
+        (partial(read, "v", "latest", at="gone"), 1, 'has no version "gone"'),
     ):
         with pytest.raises(typer.Exit) as ended:
-            guarded(read)(*words)
+            guarded(look)()
         said = refused(capsys)
         assert (ended.value.exit_code, message in said) == (code, True), said
 
@@ -242,8 +243,12 @@ def test_what_comes_is_followed(
     write(place, out, "a", visits(1, 2))
     write(place, made.sink("latest"), "a", visits(1, 2))
     pauses = iter([partial(write, place, out, "b", visits(3, 4)), partial(write, place, out, "c", visits(5))])
+
+    def pause(_: float) -> None:
+        next(pauses)()
+
     # The module's own clock: other threads of the process sleep too.
-    monkeypatch.setattr("ghcm.cli.sinks.time", SimpleNamespace(sleep=lambda _: next(pauses)()))
+    monkeypatch.setattr("ghcm.cli.sinks.time", SimpleNamespace(sleep=pause))
     read("v", "out", where="n != 3", follow=True, limit=4, json=True)
     assert [each["n"] for each in printed(capsys)] == [1, 2, 4, 5]
     changed = [(10**15, "/2", 22, None), *visits(3)]
@@ -344,9 +349,10 @@ def test_dead_letters_are_grouped_listed_and_cleared(place: Path, capsys: pytest
     dead("v", limit=1)
     said = capsys.readouterr()
     assert (len(said.out.splitlines()), "there are 2" in said.err) == (2, True)
-    for words in ({"unit": "wacth"}, {"reason": "bad_recrod"}, {"clear": True, "reason": "overflow"}):
+    mixed = partial(dead, "v", clear=True, reason="overflow")
+    for look in (partial(dead, "v", unit="wacth"), partial(dead, "v", reason="bad_recrod"), mixed):
         with pytest.raises(typer.Exit) as ended:
-            guarded(dead)("v", **words)
+            guarded(look)()
         assert ended.value.exit_code == 2
     capsys.readouterr()
     dead("v", clear=True, json=True)
