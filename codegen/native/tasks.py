@@ -150,8 +150,8 @@ def reading(at: Place, key: Expr) -> Section:
 
 
 def publishing(at: Place, op: Publish) -> Section:
-    """`<name>_add`, `<name>_arguments`, the constant `_<name>_zero` and, where the policy has a condition,
-    `<name>_when`.
+    """`<name>_add`, `<name>_arguments`, the constant `_<name>_zero` and, where the policy has a condition and a key,
+    `<name>_when` and `<name>_key`.
     """
     collection, name, module = at.input(), at.name, at.module
     gathered = [(wanted, each) for wanted, each in op.call.arguments if isinstance(each, Aggregate)]
@@ -187,6 +187,12 @@ def publishing(at: Place, op: Publish) -> Section:
         test = condition_line(scope, op.policy.when.body)
         texts.append(scope_function(scope, f"{name}_when", "row: Row, ", "bool", test))
         parts["when"] = f"{name}_when"
+    if op.policy.key is not None:
+        scope, key = scope_of(module), op.policy.key
+        _bind_row(scope, key, collection)
+        told = f"return {module.order(key.body.type)}({scope.value(key.body).inner})"
+        texts.append(scope_function(scope, f"{name}_key", "row: Row, ", "object", told))
+        parts["key"] = f"{name}_key"
     return Section(at.task, texts, entry("PolicyCode", **parts))
 
 

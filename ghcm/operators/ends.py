@@ -317,9 +317,15 @@ ENDS = (
             option("when", "lambda1"),
             option("on", "name", "window_close", "completion"),
             option("at_end", "bool"),
+            option("throttle", "duration"),
+            option("key", "lambda1"),
         ),
         gives="nothing",
-        meaning="calls a responsive unit by a policy",
+        meaning=(
+            "calls a responsive unit by a policy. With throttle = 1m a record for which when is true publishes only a "
+            "minute or more of event time behind the last one that did, of the same key where key = r => ... says what "
+            "that is; what comes between is part of the next call's aggregates"
+        ),
         exchange="global",
         stateful=True,
         columnar=NotYet("a policy counts row by row"),
@@ -369,6 +375,16 @@ ENDS = (
         'call look: {"most": 2}',
         'call look: {"most": 1}',
         declares="responsive batch look(most: int) {\n  memory([{ n: 1 }]).filter(r => r.n < most).reply()\n}",
+        unit="stream",
+    )
+    .example(
+        (
+            'events = memory([{ s: 0, host: "a" }, { s: 9, host: "b" }, { s: 50, host: "a" }, { s: 70, host: "a" }])'
+            ".event_time(e => from_seconds(e.s))\n"
+            "events.publish(look(n = count()), when = e => e.s >= 0, throttle = 1m, key = e => e.host)"
+        ),
+        *('call look: {"n": 1}', 'call look: {"n": 1}', 'call look: {"n": 2}'),
+        declares="responsive batch look(n: int) {\n  memory([{ n: 1 }]).filter(r => r.n < n).reply()\n}",
         unit="stream",
     ),
     Operator("reply", role=Role.END, gives="nothing", meaning="the result of the call").example(

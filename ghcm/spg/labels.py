@@ -135,7 +135,11 @@ def _policy(policy: Policy) -> str:
         return f"every {policy.every_records}"
     if policy.every_us is not None:
         return f"every {duration_text(policy.every_us)}"
-    return f"on {policy.on}" if policy.on is not None else f"when {_text(policy.when)}" if policy.when else ""
+    if policy.on is not None:
+        return f"on {policy.on}"
+    key = "" if policy.key is None else f" of {_text(policy.key)}"
+    often = "" if policy.throttle_us is None else f", once in {duration_text(policy.throttle_us)}{key}"
+    return f"when {_text(policy.when)}{often}" if policy.when else ""
 
 
 def duration_text(micros: int) -> str:

@@ -12,6 +12,9 @@ from ghcm.reducers import Aggregate
 class Policy:
     """When a unit publishes: exactly one of `every_records`, `every_us`, `on` ("window_close", "completion") or `when`,
     a predicate on one record.
+
+    With `throttle_us` a record for which that is true publishes only where the last one that did, of its `key` (None:
+    of all), is so long before it: by event time, or by the watermark of its partition where that has passed its time.
     """
 
     every_records: int | None = None
@@ -19,6 +22,8 @@ class Policy:
     on: str | None = None
     when: Lambda | None = None
     at_end: bool = False
+    throttle_us: int | None = None
+    key: Lambda | None = None
 
 
 @dataclass(frozen=True, slots=True)

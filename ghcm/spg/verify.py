@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from ghcm.formats.messages import field_problems
+from ghcm.functions import comparable
 from ghcm.reducers import Aggregate
 from ghcm.spg.connectors import Kafka, Mode, Parquet
 from ghcm.spg.graph import Broadcast, Exchange, Forward, Global, Hash, Program, Rebalance, Sink, Task, Unit, step_unit
@@ -254,6 +255,14 @@ def _policy(policy: Policy, element: Type, around: Around) -> Iterator[str]:
         yield from around.of(policy.when, element)
         if strip(policy.when.body.type) != Bool():
             yield f'its condition is "{policy.when.body.type}"'
+    if policy.throttle_us is not None and (
+        policy.when is None or policy.throttle_us < 1 or around.batch or not around.takes[0].timed
+    ):
+        yield "a condition on records with event time is throttled, in a stream unit"
+    if policy.key is not None:
+        yield from around.of(policy.key, element)
+        if policy.throttle_us is None or not comparable(policy.key.body.type):
+            yield f'a policy throttles no key "{policy.key.body.type}"'
 
 
 def _circles(program: Program) -> Iterator[str]:

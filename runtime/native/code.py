@@ -166,13 +166,14 @@ class SinkCode:
 @dataclass(frozen=True, slots=True)
 class PolicyCode:
     """A publish policy: `add` gathers what `arguments` sends, from `zero` over the records since the last
-    publication. `when` is its condition.
+    publication. `when` is its condition, `key` what a record is told by whose condition is throttled.
     """
 
     zero: object
     add: Callable[[object, Row, Parameters], object]
     arguments: Callable[[object, Parameters], dict[str, object]]
     when: Callable[[Row, Parameters], bool] | None = None
+    key: Callable[[Row, Parameters], object] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,17 @@
 """Publish policies: records are counted and gathered, and an instruction is made ready when the policy says so."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from operator import itemgetter
-from typing import Any
+from typing import Any, cast
 
-from ghcm.runtime.contract import Context, Outbox, Publication
+from ghcm.runtime.contract import INFINITY, Context, Outbox, Publication
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.columns import Row
-from ghcm.runtime.native.code import Parameters, PolicyCode
+from ghcm.runtime.native.code import PolicyCode
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.operators.event_time import is_closed, lateness_of
 from ghcm.runtime.operators.task_operator import TaskOperator
+from ghcm.runtime.state.silences import Silences
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Publish
 from ghcm.types import Struct
@@ -30,6 +31,9 @@ class PublishOperator(TaskOperator):
         self._sequence = 0
         self._due: int | None = None
         self._windows: dict[tuple[int, int], object] = {}
+        self._throttle = None if op.policy.throttle_us is None else Silences(op.policy.throttle_us)
+        self._published: dict[object, int] = {}
+        """When a record of a key has published last, as long as that keeps others from it."""
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterable[Batch]:
         self.counts["rows"] += len(batch)
@@ -48,23 +52,36 @@ class PublishOperator(TaskOperator):
             window: Any = row[self._window]
             self._windows[window] = code.add(self._windows.get(window, code.zero), row, parameters)
             return
-        wanted = code.when is not None and self._wanted(code.when, row)
+        wanted, key = self._wanted(row)
         self._state = code.add(self._state, row, parameters)
         self._records += 1
         if policy.every_us is not None and self._due is None:
             self._due = self._context.now() + policy.every_us
-        if wanted or self._records == policy.every_records:
+        if (wanted and self._rested(row, key)) or self._records == policy.every_records:
             self._publish(outbox)
 
-    def _wanted(self, when: Callable[[Row, Parameters], bool], row: Row) -> bool:
-        """Whether the record asks for an instruction. It is asked first, since a state may change when it is added to;
-        an argument that fails comes before a condition that does.
+    def _wanted(self, row: Row) -> tuple[bool, object]:
+        """Whether the record asks for an instruction, and by which key. It is asked first, since a state may change
+        when it is added to; an argument that fails comes before a condition that does.
         """
+        code, parameters = self._code, self._parameters
         try:
-            return when(row, self._parameters)
+            wanted = code.when is not None and code.when(row, parameters)
+            return wanted, code.key(row, parameters) if wanted and code.key is not None else None
         except RecordFailure:
-            self._code.add(self._code.zero, row, self._parameters)
+            code.add(code.zero, row, parameters)
             raise
+
+    def _rested(self, row: Row, key: object) -> bool:
+        """Whether it is long enough since a record of that key has published, as this one then does."""
+        if self._throttle is None:
+            return True
+        time: int = max(cast("tuple[int, int]", row[-2:]))
+        if key in self._published and not self._throttle.silent(self._published[key], time):
+            return False
+        self._published[key] = time
+        self._throttle.wait(key, time)
+        return True
 
     def _publish(self, outbox: Outbox) -> None:
         state, self._state, self._records, self._due = self._state, self._code.zero, 0, None
@@ -83,6 +100,12 @@ class PublishOperator(TaskOperator):
         for window in sorted(self._windows, key=itemgetter(1)):
             if is_closed(window[1], self._lateness, watermark):
                 self._send(self._windows.pop(window), outbox)
+        throttle, passed = self._throttle, watermark if watermark == INFINITY else watermark - self._lateness
+        for key in () if throttle is None else throttle.due(passed):
+            if throttle is not None and throttle.silent(self._published[key], passed):
+                del self._published[key]
+            elif throttle is not None:
+                throttle.wait(key, self._published[key])
         return ()
 
     def due(self) -> int | None:
@@ -102,7 +125,10 @@ class PublishOperator(TaskOperator):
         return ()
 
     def _kept(self) -> object:
-        return self._state, self._records, self._sequence, self._due, self._windows
+        return self._state, self._records, self._sequence, self._due, self._windows, self._published
 
     def _put_back(self, kept: Any) -> None:
-        self._state, self._records, self._sequence, self._due, self._windows = kept
+        self._state, self._records, self._sequence, self._due, self._windows, self._published = kept
+        for key, time in self._published.items():
+            if self._throttle is not None:
+                self._throttle.wait(key, time)

@@ -7,10 +7,23 @@ from dataclasses import replace
 from ghcm.codes import Code
 from ghcm.errors import Reported, attempt, both, every, suggest
 from ghcm.expr import Expr
+from ghcm.functions import comparable
 from ghcm.language import ast
 from ghcm.lowering.arguments import misspelt
 from ghcm.lowering.context import Context
-from ghcm.lowering.drafts import RULES, Bound, Flow, Signature, SinkDraft, Step, ends_as_pairs, final, rule, unordered
+from ghcm.lowering.drafts import (
+    IN_A_BATCH,
+    RULES,
+    Bound,
+    Flow,
+    Signature,
+    SinkDraft,
+    Step,
+    ends_as_pairs,
+    final,
+    rule,
+    unordered,
+)
 from ghcm.lowering.expressions.aggregates import Aggregated, aggregate_of, is_aggregate
 from ghcm.lowering.expressions.functions import whole
 from ghcm.lowering.expressions.records import fits
@@ -122,8 +135,34 @@ def _policy(step: Step, flow: Flow) -> Policy:
     if at_end and chosen != ["every"]:
         step.report(Code.BAD_POLICY, '"at_end" sends what "every" has left over', given.span("at_end"))
     if chosen == ["when"]:
-        return Policy(when=step.function("when", flow.collection.element, test=True))
+        return _throttled(step, flow, Policy(when=step.function("when", flow.collection.element, test=True)))
+    for name in ("throttle", "key"):
+        if given.expr(name) is not None:
+            hint = "when = r => r.level > 3, throttle = 1m, key = r => r.host"
+            step.report(Code.BAD_POLICY, f'"{name}" says how often "when" publishes', given.span(name), hint=hint)
     return _on_event(step, flow) if chosen == ["on"] else _every(step, at_end)
+
+
+def _throttled(step: Step, flow: Flow, policy: Policy) -> Policy:
+    """The policy with how often it publishes at most."""
+    given = step.given
+    throttle, span = given.duration("throttle", least=1), given.span("throttle")
+    if throttle is None:
+        if given.expr("key") is not None and not given.dropped:
+            hint = "throttle = 1m publishes once in a minute for each key."
+            step.report(Code.BAD_POLICY, '"key" says of what "throttle" counts the time', given.span("key"), hint=hint)
+        return policy
+    if not step.unit.lives_on:
+        message = "a unit that ends has no time in which it publishes too often"
+        raise step.report(Code.BAD_POLICY, message, span, detail=IN_A_BATCH, hint="A stream unit has.")
+    if not flow.collection.timed:
+        hint = "event_time(x => x.ts) near the source declares it."
+        raise step.report(Code.NEEDS_TIME, '"throttle" needs event time, and these records have none', span, hint=hint)
+    key = None if given.expr("key") is None else step.function("key", flow.collection.element)
+    if key is not None and not comparable(key.body.type):
+        message = f'"{key.body.type}" cannot be a key'
+        raise step.report(Code.NOT_COMPARABLE, message, given.span("key"), hint="Maps cannot be compared.")
+    return replace(policy, throttle_us=throttle, key=key)
 
 
 def _every(step: Step, at_end: bool) -> Policy:

@@ -192,14 +192,26 @@ def _groups(run: Run, step: Step, op: Publish, records: Sequence[Record]) -> Ite
         yield from _windows(run, step, op, records)
         return
     waiting: list[tuple[Given, ...]] = []
-    when = policy.when
+    last: dict[object, int] = {}
 
-    def looked_at(record: Record) -> tuple[tuple[Given, ...], bool]:
-        return _values(run, step, op, record), when is not None and run.apply(when, record.value) is True
+    def looked_at(record: Record) -> tuple[tuple[Given, ...], bool, object]:
+        values = _values(run, step, op, record)
+        due = policy.when is not None and run.apply(policy.when, record.value) is True
+        key = run.apply(policy.key, record.value) if due and policy.key is not None else None
+        return values, due, key if policy.key is None else order_key(key, policy.key.body.type)
 
-    for _, (values, due) in run.each(step, records, looked_at):
+    def rested(record: Record, key: object) -> bool:
+        if policy.throttle_us is None:
+            return True
+        time = max(cast("int", record.time), record.watermark)
+        if key in last and time < last[key] + policy.throttle_us:
+            return False
+        last[key] = time
+        return True
+
+    for record, (values, due, key) in run.each(step, records, looked_at):
         waiting.append(values)
-        if due or len(waiting) == policy.every_records:
+        if (due and rested(record, key)) or len(waiting) == policy.every_records:
             yield waiting
             waiting = []
     if policy.on == "completion" or (policy.at_end and waiting):

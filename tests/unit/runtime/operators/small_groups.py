@@ -281,13 +281,18 @@ def join(draw: st.DrawFn) -> Program:
 def publish(draw: st.DrawFn) -> Program:
     builder = Builder()
     element = draw(records())
-    source = builder.memory(element, draw(rows_of(element)))
+    throttled = draw(st.booleans())
+    source = draw(timed_stream(builder, element)) if throttled else builder.memory(element, draw(rows_of(element)))
+    element = builder.of(source).columns
     arguments = tuple((name, draw(aggregates(element, name))) for name in draw(st.sampled_from(["", "a", "ab"])))
     constant = draw(values_of(WHOLE))
-    every = draw(st.one_of(st.none(), st.integers(1, 3)))
-    when = None if every else draw(st.one_of(st.none(), functions(Nullable(B), element)))
+    every = None if throttled else draw(st.one_of(st.none(), st.integers(1, 3)))
+    tests = functions(Nullable(B), element)
+    when = None if every else draw(tests if throttled else st.one_of(st.none(), tests))
     on = None if every or when else "completion"
-    policy = Policy(every_records=every, on=on, when=when, at_end=draw(st.booleans()))
+    throttle = draw(st.sampled_from([1, 2_000_000])) if throttled else None
+    key = draw(st.one_of(st.none(), functions(draw(types(keys=True)), element))) if throttled else None
+    policy = Policy(every_records=every, on=on, when=when, at_end=draw(st.booleans()), throttle_us=throttle, key=key)
     call = CallTemplate("called", (*arguments, ("limit", Literal(constant, WHOLE))))
     builder.add(Publish(call, policy, None), builder.of(source), source, id="publish")
     return builder.program()
