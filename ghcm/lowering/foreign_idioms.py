@@ -155,6 +155,7 @@ FUNCTIONS = {
     **dict.fromkeys(("array_length", "cardinality", "list_length"), _meant("length")),
     **dict.fromkeys(("transform", "forEach"), "xs.map(x => ...) gives a value for each item."),
     **dict.fromkeys(("append", "push", "array_append", "list_append", "array_concat", "extend"), _JOINED),
+    **dict.fromkeys(("is_in", "isin"), "It is written x in [1, 2], in Python fn.contains([1, 2], x)."),
     "count": "xs.length() is the number of items, xs.filter(x => x > 0).length() of some.",
     "exists": "xs.any(x => ...) asks for an item.",
     **dict.fromkeys(("explode", "unnest", "flatten"), "The operator flat_map(r => r.xs) makes a record of each item."),

@@ -1,6 +1,7 @@
 """Programs in Python: msg caches, sinks and units, and the syntax tree that they make together."""
 
 import linecache
+import re
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -239,8 +240,12 @@ def _module(path: Path) -> ModuleType | None:
 
 
 def _failed(path: Path, error: Exception) -> None:
-    hint = "install it, or put it beside the program" if isinstance(error, ModuleNotFoundError) else ""
-    message, detail = f'"{path.name}" cannot be imported', positions.said(error)
+    message, detail, hint = f'"{path.name}" cannot be imported', positions.said(error), ""
+    if isinstance(error, ModuleNotFoundError):
+        hint = "install it, or put it beside the program"
+    elif found := re.match(r"cannot import name '(\w+)' from 'ghcm'", str(error)):
+        detail = f'"ghcm" has no "{found[1]}".'
+        hint = f'functions of the language stand in fn: write "from ghcm import fn", then fn.{found[1]}(...)'
     report("GHCM-138", message, _position(path, error), detail=detail, hint=hint)
 
 
