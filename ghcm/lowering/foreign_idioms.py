@@ -17,6 +17,14 @@ OPERATORS = {
     "withColumn": "map(x => { ... }) makes records with other columns.",
     "where": _meant("filter"),
     **dict.fromkeys(("group_by", "groupBy", "groupby"), _GROUPS),
+    **{
+        f"{kind}{join}": f"It is written join(other, id, kind = {kind})."
+        for kind in ("left", "right", "full", "semi", "anti")
+        for join in ("_join", "Join")
+    },
+    **dict.fromkeys(("inner_join", "innerJoin"), _meant("join")),
+    **dict.fromkeys(("asof_join", "join_asof", "as_of_join"), "It is written join(other, id, asof = true)."),
+    **dict.fromkeys(("interval_join", "intervalJoin"), "It is written join(other, id, within = 10s)."),
     "having": "filter(...) behind aggregate(...) chooses among the groups.",
     "pivot": 'aggregate(by = x, a = sum(n, where = kind == "a"), ...) makes a column of each value.',
     **dict.fromkeys(("explode", "unnest"), "flat_map(r => r.xs) makes a record of each item."),

@@ -201,7 +201,9 @@ def updated(written: ast.Update, scope: Scope) -> Expr:
     for name, part, span in given:
         field = struct.get(name.text)
         if field is None:
-            no_field(name.text, struct, name.span, scope)
+            no_field(
+                name.text, struct, name.span, scope, f"{{ ...r, {name.text}: ... }} is a record of one field more."
+            )
         elif name.text in made:
             scope.report(Code.FIELD_TWICE, f'field "{name.text}" is given twice', name.span)
         elif part is not None:
@@ -258,11 +260,11 @@ def _record(of: Expr, what: str, span: Span | None, scope: Scope) -> Struct:
     return struct
 
 
-def no_field(name: str, struct: Struct, span: Span | None, scope: Scope) -> Reported:
-    """Say that a record has no such field."""
+def no_field(name: str, struct: Struct, span: Span | None, scope: Scope, otherwise: str = "") -> Reported:
+    """Say that a record has no such field, and which one may be meant; `otherwise` the hint where none is like it."""
     whose = f'"{struct}"' if struct.name else "the record"
     detail = f"It has {', '.join(struct.names)}."
-    hint = suggest(name, struct.names)
+    hint = suggest(name, struct.names) or otherwise
     return scope.report(Code.NO_FIELD, f'{whose} has no field "{name}"', span, detail=detail, hint=hint)
 
 

@@ -183,7 +183,7 @@ def _no_value(name: str, span: Span | None, scope: Scope) -> Reported:
     kind = "collection" if name in scope.collections else scope.context.kinds.get(name, "")
     if kind:
         hint = {
-            "collection": "Records of another collection come in by join.",
+            "collection": "Records of another collection come in by join(other, on = (l, r) => l.id == r.id).",
             "sink": f"{name}.read() gives its records as a collection.",
             "record": f"{name} {{ ... }} makes one.",
             "enum": f"{name}.value is one of its values.",
