@@ -59,7 +59,13 @@ NAMES = [
     "lookups",
 ]
 BY_NAME_ALONE = ["nexmark", "nexmark_joins", "flat_state", "endurance", "sistream1", "eager", "commits"]
-CONTESTANTS = {"scenarios": scenarios.NAMES, "doors": doors.FORMATS, "eager": eager.NAMES, "sistream1": sistream1.NAMES}
+CONTESTANTS = {
+    "scenarios": scenarios.NAMES,
+    "doors": doors.FORMATS,
+    "eager": eager.NAMES,
+    "sistream1": sistream1.NAMES,
+    "nexmark_joins": nexmark_joins.QUERIES,
+}
 """Of the benchmarks that can be run for some of theirs alone."""
 
 
@@ -88,7 +94,9 @@ def main() -> None:
         "nexmark": lambda: nexmark.measure(options.events, options.runs),
         "sistream1": lambda: sistream1.measure(options.rows or 48_000_000, options.runs, options.of or sistream1.NAMES),
         "commits": lambda: commits.measure(options.commits),
-        "nexmark_joins": lambda: nexmark_joins.measure(options.events, options.runs, options.flink),
+        "nexmark_joins": lambda: nexmark_joins.measure(
+            options.events, options.runs, options.flink, options.of or nexmark_joins.QUERIES
+        ),
         "flat_state": lambda: flat_state.measure(options.events),
         "endurance": lambda: endurance.measure(options.calls),
     }
@@ -125,8 +133,8 @@ def _options() -> argparse.Namespace:
         "--of",
         type=lambda names: names.split(","),
         metavar="NAME,NAME",
-        help="the contestants of scenarios, sistream1 and eager, or the formats of doors, by their names in bench/; "
-        "all by default",
+        help="the contestants of scenarios, sistream1 and eager, formats of doors, or queries of nexmark_joins, "
+        "by their names in bench/; all by default",
     )
     arguments.add_argument("--commits", type=int, default=3600, help="how many there are, one a second")
     arguments.add_argument("--calls", type=int, default=100_000, help="how many there are for endurance")

@@ -24,7 +24,7 @@ from bench.nexmark import cpu_s, run_own
 from bench.table import Row
 from tests.conformance.nexmark_events import ANSWERS, write
 
-__all__ = ["measure"]
+__all__ = ["QUERIES", "measure"]
 
 PROGRAMS = Path(__file__).parent / "programs" / "nexmark_joins"
 OTHERS = Path(__file__).parents[1] / "tests" / "conformance" / "nexmark"
@@ -36,6 +36,7 @@ _READS = {
     "q11": ("bids",),
     "q20": ("auctions", "bids"),
 }
+QUERIES = tuple(_READS)
 _SHARES = {"people": 1, "auctions": 3, "bids": 46}
 _OF = sum(_SHARES.values())
 _PEERS = ("duckdb", "polars")
@@ -46,7 +47,7 @@ _TYPES: dict[str, pl.DataType] = {
 }
 
 
-def measure(events: int, runs: int, flink: Path | None, queries: Sequence[str] = tuple(_READS)) -> list[Row]:
+def measure(events: int, runs: int, flink: Path | None, queries: Sequence[str] = QUERIES) -> list[Row]:
     """The best of so many runs of each. SystemExit where results differ."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
