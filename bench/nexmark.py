@@ -147,9 +147,9 @@ def _peer(contestant: str, query: str, kind: str, folder: Path) -> dict[str, flo
 
 
 def cpu_s() -> float:
-    """Seconds that the processors have worked for this process."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
+    """Seconds that the processors have worked for this process and for those that it has started and that are over."""
+    used = [resource.getrusage(each) for each in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def _main(arguments: Iterable[str]) -> None:
