@@ -29,6 +29,7 @@ from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import ReduceByKey, Versions
 from ghcm.spg.sequences import Absent, Preceding, Present, Scan
 from ghcm.types import INT_MAX, Field, Struct
+from ghcm.values.timestamps import timestamp_text
 
 _WAITS, _LAST, _KNOWN = range(3)
 """What a saved row is for."""
@@ -65,8 +66,9 @@ class InTimeOrder(TaskOperator):
 
     def _failure(self, time: int, watermark: int) -> tuple[Failure, str] | None:
         """Why a row of that time is dead, and what is said of it."""
-        late = time < watermark
-        return (Failure.LATE, f"its time is {time}, the watermark was {watermark}") if late else None
+        if time >= watermark:
+            return None
+        return Failure.LATE, f"its time is {timestamp_text(time)}, the watermark was {timestamp_text(watermark)}"
 
     def advance(self, watermark: int, outbox: Outbox) -> Iterator[Batch]:
         yield from self._gathered(self._next(row, outbox) for row in self._due(watermark))

@@ -34,6 +34,7 @@ from ghcm.runtime.state.session_pieces import AT, NUMBER, Part, Piece, placed
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Sessions
 from ghcm.types import INT_MAX, Shape
+from ghcm.values.timestamps import timestamp_text
 
 _AT_ONCE = 4096
 """So many sessions are closed before others have their turn."""
@@ -103,7 +104,8 @@ class StreamSessionsOperator(TaskOperator):
             if end > INT_MAX:
                 self._fail(outbox, row, Failure.OVERFLOW, "its session has no end")
             elif end + self._lateness <= watermark:
-                self._fail(outbox, row, Failure.LATE, f"its session ended at {end}, the watermark was {watermark}")
+                passed = f"its session ended at {timestamp_text(end)}, the watermark was {timestamp_text(watermark)}"
+                self._fail(outbox, row, Failure.LATE, passed)
             else:
                 sound.append(row)
         return sound
