@@ -49,7 +49,7 @@ LEFT: dict[str, tuple[str, int, dict[str, int]]] = {
 """By sink: the operator that it shows, how many records it holds, and the dead letters on the way to it."""
 BY_ROW_IF_ONE_FAILS = {"divided"}
 """A join with a pair that fails is done again by rows as a whole."""
-_IN_TURN = {"preceding", "absent", "present", "scan", "chunks"}
+_IN_TURN = {"preceding", "absent", "present", "scan", "chunks", "process"}
 ELSEWHERE = {"as", "named", "iterate", "sample", "changes", "latest", "lookup", *_IN_TURN}
 """Shown by `test_formats`, by every named pipeline here, by `test_iterations`, `test_samples`, `test_changes`,
 `test_changing_tables`, `test_services_asked` and `test_in_time_order`.
