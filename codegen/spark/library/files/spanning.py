@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -100,9 +100,14 @@ def records_apart(job: Job, files: CellFiles, compression: str) -> Apart:
 
 
 def _first_of(rows: DataFrame) -> list[Row]:
-    """As many lines as are told apart, and one more. For a mere limit Spark would look at one piece after the other."""
-    [gathered] = rows.limit(FEW + 1).agg(F.collect_list(F.struct("*"))).collect()
-    return [Row(row[0] and bytes(row[0]), *row[1:]) for row in gathered[0]]
+    """As many lines as are told apart, and one more."""
+    return [Row(row[0] and bytes(row[0]), *row[1:]) for row in _gathered(rows, FEW + 1)]
+
+
+def _gathered(rows: DataFrame, most: int) -> list[Any]:
+    """Some rows. Spark would look at one piece after the other for a mere limit."""
+    [found] = rows.limit(most).agg(F.collect_list(F.struct("*"))).collect()
+    return list(found[0])
 
 
 def _note_bare(files: CellFiles, names: dict[str, str], with_quotes: Sequence[Row]) -> None:
@@ -142,7 +147,7 @@ def _leave_changing(files: CellFiles, names: dict[str, str], lines: DataFrame) -
     said = lines.where("startswith(`@text`, '#')").where(
         "NOT regexp_like(`@text`, '\\\\A#(close|open|path|types)\\\\b')"
     )
-    rows = said.select("@file", "@block", "@row").limit(FEW).collect()
+    rows = _gathered(said.select("@file", "@block", "@row"), FEW)
     changing = {row[0] for row in rows if row[1] or row[2] > files.heads[names[path_in(row[0])]].lines}
     files.leave([names[path_in(file)] for file in changing] if len(rows) < FEW else list(files.heads))
 
