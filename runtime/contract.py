@@ -198,6 +198,21 @@ class Keeper(Protocol):
 
 
 @runtime_checkable
+class Hoarder(Protocol):
+    """What an operator also offers that now and then goes through all that it keeps, which takes longer than what it
+    does with a batch.
+    """
+
+    def gathers(self, rows: int) -> bool:
+        """Whether it will, with a batch of so many records."""
+        ...
+
+    def closes(self, watermark: int) -> bool:
+        """Whether it will, when event time goes on to this."""
+        ...
+
+
+@runtime_checkable
 class Asking(Protocol):
     """What an operator also offers that asks others and waits for them: `process` is called on a thread of its own, and
     nothing else is called meanwhile but `close`.

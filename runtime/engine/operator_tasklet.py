@@ -19,6 +19,7 @@ from ghcm.runtime.contract import (
     Asking,
     Clock,
     Gate,
+    Hoarder,
     Idler,
     Keeper,
     Muted,
@@ -41,8 +42,8 @@ _FORGETS, _DEAR = 1.05, 2.0
 """By how much the least that a record cost is taken to grow with each step; how much more than that is too much to be
 the records' own cost.
 """
-_LARGE = 2048
-"""Records that are worth the way to a compute thread and back."""
+_LARGE, _DEAR_S = 2048, 0.01
+"""Records that are worth the way to a compute thread and back; or how long they take, if they are fewer."""
 _COMPUTE_STEP_S, _MOST_BESIDE = 0.05, 262_144
 """How long a step there may last, and how many records it may have."""
 
@@ -57,6 +58,10 @@ class StepSize:
         self.rows = 2048
         self._least, self._most = least, most
         self._cheapest = math.inf
+
+    def lasts(self, rows: int) -> float:
+        """How long (seconds) a step of so many records lasts at least, as far as is known."""
+        return 0.0 if self._cheapest == math.inf else rows * self._cheapest
 
     def took(self, rows: int, seconds: float, longest: float) -> None:
         """A step of so many records lasted so long; the next should last `longest` at most."""
@@ -135,6 +140,7 @@ class OperatorTasklet(UnitTasklet):
         self._beside: _Beside | None = None
         self._asking = operator if isinstance(operator, Asking) else None
         self._own: ThreadPoolExecutor | None = None
+        self._hoarder = operator if computes and isinstance(operator, Hoarder) else None
         self._keeper = operator if isinstance(operator, Keeper) and not computes else None
         self._idler = operator if isinstance(operator, Idler) else None
         self._follower = follower if self._idler is not None else None
@@ -238,17 +244,12 @@ class OperatorTasklet(UnitTasklet):
         return taken
 
     def _processed(self, ordinal: int, batch: Batch) -> bool:
-        large = self._computes and batch.columnar and len(batch) >= _LARGE
-        if self._beside is not None or self._asking is not None or large:
-            beside = self._beside or self._begin_beside(ordinal, batch)
-            while beside.parts:
-                if not self.outbox.give(lambda: [beside.parts[0]]):
-                    return False
-                beside.parts.popleft()
-            if not beside.done:
-                return False
-            self._beside = None if (taken := self.outbox.give(beside.given)) else beside
-            return taken
+        if self._is_beside(lambda: self._dear(batch)):
+
+            def process(outbox: Outbox) -> Iterable[Batch]:
+                return self.operator.process(ordinal, batch, Muted(outbox) if batch.taken_back else outbox)
+
+            return self._made_beside(process, len(batch))
         started = time.perf_counter()
         outbox = Muted(self.outbox) if batch.taken_back else self.outbox
         taken = self.outbox.give(lambda: self.operator.process(ordinal, batch, outbox))
@@ -277,14 +278,35 @@ class OperatorTasklet(UnitTasklet):
         if self._beside is not None:
             self._beside.ready.wait()
 
-    def _begin_beside(self, ordinal: int, batch: Batch) -> _Beside:
+    def _is_beside(self, dear: Callable[[], bool]) -> bool:
+        """Whether the call at hand is made on another thread, which is decided when it begins."""
+        return self._beside is not None or (not self.outbox.giving and dear())
+
+    def _dear(self, batch: Batch) -> bool:
+        if self._computes and batch.columnar and (len(batch) >= _LARGE or self.size.lasts(len(batch)) > _DEAR_S):
+            return True
+        return self._asking is not None or (self._hoarder is not None and self._hoarder.gathers(len(batch)))
+
+    def _made_beside(self, make: Callable[[Outbox], Iterable[Batch]], rows: int) -> bool:
+        """Give what a call of the operator makes on another thread, of so many records; whether all of it is given."""
+        beside = self._beside or self._begin_beside(make, rows)
+        while beside.parts:
+            if not self.outbox.give(lambda: [beside.parts[0]]):
+                return False
+            beside.parts.popleft()
+        if not beside.done:
+            return False
+        self._beside = None if (taken := self.outbox.give(beside.given)) else beside
+        return taken
+
+    def _begin_beside(self, make: Callable[[Outbox], Iterable[Batch]], rows: int) -> _Beside:
         beside, scheduler = _Beside(), self._host.scheduler
         self._beside = beside
 
         def process() -> list[Batch]:
             started = time.perf_counter()
             try:
-                made = self.operator.process(ordinal, batch, Muted(beside) if batch.taken_back else beside)
+                made = make(beside)
                 if self._asking is None:
                     return list(made)
                 for part in made:  # which goes on while others wait for an answer
@@ -293,7 +315,8 @@ class OperatorTasklet(UnitTasklet):
                 return []
             finally:
                 beside.seconds = time.perf_counter() - started
-                self.size.took(len(batch), beside.seconds, _COMPUTE_STEP_S)
+                if rows:
+                    self.size.took(rows, beside.seconds, _COMPUTE_STEP_S)
                 beside.ready.set()
 
         def done(made: Future[list[Batch]]) -> None:
@@ -322,10 +345,16 @@ class OperatorTasklet(UnitTasklet):
             moment = self._inputs.watermark if self._wall is None else self._wall.moment()
         if moment <= self.watermark or (self._gate is not None and self._gate.holding):
             return True
-        if self._clock is None and not self.outbox.give(lambda: self.operator.advance(moment, self.outbox)):
+        if self._clock is None and not self._advanced(moment):
             return False
         self.watermark = moment
         return self.outbox.send(Watermark(moment))
+
+    def _advanced(self, moment: int) -> bool:
+        advance = partial(self.operator.advance, moment)
+        if self._is_beside(lambda: self._hoarder is not None and self._hoarder.closes(moment)):
+            return self._made_beside(advance, 0)
+        return self.outbox.give(partial(advance, self.outbox))
 
     def _give(self, call: Callable[[Outbox], Iterable[Batch]]) -> None:
         self._todo.append(partial(self.outbox.give, partial(call, self.outbox)))

@@ -149,6 +149,11 @@ class Outputs:
         self._left = None
         return True
 
+    @property
+    def giving(self) -> bool:
+        """Whether batches of a call are left, of which one was refused."""
+        return self._left is not None
+
     def close(self) -> None:
         """Forget what was refused: what an operator has begun to give knows this outbox."""
         self._left = self._next = None

@@ -81,6 +81,14 @@ class GroupOperator(TaskOperator):
             return False
         return self._layout.window is not None or len(self._state.unwindowed()) >= _MANY
 
+    def gathers(self, rows: int) -> bool:
+        """As `Hoarder.gathers`."""
+        return self._state.gathers(rows + self._buffer.rows)
+
+    def closes(self, watermark: int) -> bool:
+        """As `Hoarder.closes`."""
+        return self._state.closes(watermark - self._lateness, self._buffer.rows, self._buffer.least_end)
+
     def _settle(self) -> None:
         """Aggregate what waits."""
         waiting = self._buffer.take()
@@ -389,10 +397,4 @@ class GroupOperator(TaskOperator):
     def restore(self, state: Mapping[int, bytes]) -> None:
         self._state.restore(state)
         if self._code.arrivals:
-            self._arrived = max([self._arrived, *self._stored_arrivals()])
-
-    def _stored_arrivals(self) -> Iterator[int]:
-        """The greatest number in each state by arrival; no state of these is in columns."""
-        for states in self._windows.values():
-            for state in cast("Iterable[Sequence[Any]]", states.values()):
-                yield from (state[index][-1][0] for index in self._code.arrivals if state[index] is not None)
+            self._arrived = max([self._arrived, *self._state.arrivals()])

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import cast
 
+import numpy as np
 import polars as pl
 
 from ghcm.runtime.contract import INFINITY, Upkeep
@@ -80,6 +82,10 @@ class GroupFrames:
             self._most = _FRAMES + len(self._parts)
         if self._rows > self._limit * (_BEHIND if self._kept_up else 1):
             self._limit = self._unmerged + 2 * sum(each.height for each in self.whole())
+
+    def crowded(self, rows: int) -> bool:
+        """Whether a frame of so many groups would have those that are here merged."""
+        return len(self._parts) >= self._most or self._rows + rows > self._limit
 
     def upkeep(self, groups: GroupsOf) -> Upkeep | None:
         """Merge what has come with those of the older frames that are not much larger, and lay it down in the order of
@@ -202,8 +208,17 @@ class GroupFrames:
         return self._of(keys, self.held()) if keys.width else self.whole()
 
     def one(self, key: pl.DataFrame, group: int) -> list[pl.DataFrame]:
-        """As `of`, for a single key of this key group."""
-        return self._of(key, [part.bucket(group) for part in self._parts])
+        """The groups of a single key of this key group, not merged; they stay. A call waits for them, so they are found
+        without the threads of Polars, which may be busy with much more.
+        """
+        wanted, held = key.to_series(), [part.bucket(group) for part in self._parts]
+        if wanted.dtype.is_nested() or wanted.null_count():
+            return self._of(key, held)
+        found: list[pl.DataFrame] = []
+        for frame in held:
+            for row in np.flatnonzero((frame["key"] == wanted).to_numpy()) if frame.height else ():
+                found.append(frame.slice(int(row), 1))  # few: a part has a key once, or as often as it was not merged
+        return [reduce(pl.DataFrame.vstack, found)] if found else []
 
     def _of(self, keys: pl.DataFrame, held: list[pl.DataFrame]) -> list[pl.DataFrame]:
         if not held:

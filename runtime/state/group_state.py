@@ -7,6 +7,7 @@ whoever reads it merges them. When groups are due is the operator's business, an
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 import polars as pl
 
@@ -21,6 +22,10 @@ from ghcm.runtime.state.runs import RunState, runs_of
 from ghcm.runtime.state.slices import WindowTimes
 from ghcm.spg.graph import Task
 from ghcm.types import Collection, Null, Shape, Type
+
+
+_FEW = 512
+"""Fewer groups are merged and closed in the time of a short step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +159,18 @@ class GroupState:
         group = grouping(self._layout.key_type, self._context.groups)(key)
         return [kept | self.both(self.together(self.frames.one(self._named([key]), group)), kept)]
 
+    def gathers(self, rows: int) -> bool:
+        """Whether a batch of so many records, if they become columns, has all groups in columns merged."""
+        return self.frames is not None and rows >= self._context.columnar_from and self.frames.crowded(rows)
+
+    def closes(self, until: int, waiting: int, first: int) -> bool:
+        """Whether windows close that end by then, and many groups are kept in columns; so many records wait, of windows
+        that end at `first` or later.
+        """
+        if self._layout.window is None or self.frames is None or len(self.frames) + waiting < _FEW:
+            return False
+        return min(self.frames.least_end, first) <= until
+
     def upkeep(self) -> Upkeep | None:
         """As `Keeper.upkeep`; windows close soon, and nobody looks for a key in them."""
         if self.frames is None or self._layout.key is None or self._layout.window is not None:
@@ -185,3 +202,9 @@ class GroupState:
             assert self.frames is not None, "what has made frames takes them back"
             keyed = self._layout.key is not None and self._layout.window is None
             self.frames.restore(run.put_back(self._groups_of), run.bounds() if keyed else ())
+
+    def arrivals(self) -> Iterator[int]:
+        """The greatest number in each state by arrival; no state of these is in columns."""
+        for states in self.windows.values():
+            for state in cast("Iterable[Sequence[Any]]", states.values()):
+                yield from (state[index][-1][0] for index in self._code.arrivals if state[index] is not None)

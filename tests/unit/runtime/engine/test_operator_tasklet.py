@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from threading import get_ident
+
 import pytest
 
-from ghcm.runtime.contract import Operator, Outbox
+from ghcm.runtime.contract import INFINITY, Operator, Outbox
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.data.dead_letter import DeadLetter
 from ghcm.runtime.engine.edge import Edge, End, Watermark
@@ -35,6 +37,29 @@ class Thrifty(Thrice):
 
     def save(self) -> dict[int, bytes]:
         raise AssertionError("nobody keeps it")
+
+
+class Hoards(Thrice):
+    """Goes through all that it keeps with each batch and whenever event time goes on; `threads` have done so."""
+
+    def __init__(self) -> None:
+        self.threads: list[int] = []
+
+    def gathers(self, rows: int) -> bool:
+        return True
+
+    def closes(self, watermark: int) -> bool:
+        return True
+
+    def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> list[Batch]:
+        self.threads.append(get_ident())
+        return super().process(ordinal, batch, outbox)
+
+    def advance(self, watermark: int, outbox: Outbox) -> list[Batch]:
+        if watermark == INFINITY:
+            return []
+        self.threads.append(get_ident())
+        return [batch(watermark)] * 3
 
 
 class Host:
@@ -95,3 +120,25 @@ def test_what_ends_saves_nothing_where_nobody_keeps_it() -> None:
     while not tasklet.ended:
         tasklet.step()
     assert host.ended == ["thrifty"]
+
+
+def test_what_goes_through_all_that_it_keeps_does_so_beside_the_loop() -> None:
+    taken, gave, host, operator = Edge(), Edge(rows=1), Host(), Hoards()
+    ends, scheduler = Ends([taken], [0], [Direct(gave)]), host.scheduler
+    tasklet = OperatorTasklet(Instance("hoards"), operator, ends, host, computes=True)
+    came: list[object] = []
+
+    def take() -> None:
+        came.extend(given(gave))
+        if tasklet.ended:
+            scheduler.stop()
+
+    gave.wake_sender = lambda: scheduler.wake(tasklet)
+    gave.wake_receiver = lambda: scheduler.post(take)
+    for item in (batch(1), Watermark(5), End()):
+        taken.offer(item)
+    scheduler.wake(tasklet)
+    scheduler.run()
+    assert came == [1, 1, 1, 5, 5, 5, Watermark(5), End()]
+    assert len(operator.threads) == 2, "each call is made once, though there is room for one batch at a time"
+    assert get_ident() not in operator.threads
