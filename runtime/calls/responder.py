@@ -73,8 +73,7 @@ class Responder:
         self._running: dict[str, tuple[CallRun, Timer | None]] = {}
         self.closed = False
         self._last_taken = False  # nothing comes to the loop any more
-        self._open = 0
-        self._idle = Event()
+        self._open, self._idle = 0, Event()
         connections, program, post = services.connections, services.program, services.scheduler.post
         # One that comes may live beside the one that went, which still answers.
         consumer = f"{services.job}.{unit.name}" + (f".{generation}" if generation else "")
@@ -184,7 +183,7 @@ class Responder:
     # --- the loop ----------------------------------------------------------------------------------------------------
 
     def _begin(self, delivery: Delivery) -> None:
-        self._services.scheduler.post(lambda: self._run(delivery))
+        self._services.scheduler.begin_call(delivery.instruction.id, lambda: self._run(delivery))
 
     def _run(self, delivery: Delivery) -> None:
         instruction = delivery.instruction
@@ -304,6 +303,7 @@ class Responder:
         self._look()
 
     def _make_room(self, id: str) -> None:
+        self._services.scheduler.end_call(id)
         self._receiver.make_room()
         if self._receiver.queue.in_use:
             self._answers.submit(partial(self._receiver.over, id), lambda _: None, self._lost)

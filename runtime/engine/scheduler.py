@@ -24,14 +24,19 @@ T = TypeVar("T")
 _URGENT_STEPS = 64
 _COLLECT_S = 5.0
 """After how long an idle loop looks for garbage."""
-_MANY_OBJECTS, _MOST_OBJECTS = 10_000, 1_000_000
-"""New objects among which any loop looks for garbage, which takes as long as a short step; and where nobody waits for
-a step: most of what a batch makes is gone by itself until then.
+_SOME_OBJECTS, _MANY_OBJECTS, _MOST_OBJECTS = 2_000, 50_000, 1_000_000
+"""New objects among which an idle loop looks for garbage at once, which is nothing; among which any loop does, which
+takes as long as a step; and where nobody waits for a step: most of what a batch makes is gone by itself when it has
+passed.
 """
 _FULL_IDLE_S, _FULL_BUSY_S = 500.0, 6000.0
 """After how long it looks among all objects, which takes as long as there are many."""
 _SHORT_STEP_S, _LONG_STEP_S = 0.003, 0.06
 _CALM_S = 5.0
+_RESTS, _LONGEST_REST_S = 3.0, 0.1
+"""How many times as long as the loop has worked a source rests; how long at most."""
+_WAY_S = 0.005
+"""How long data waits for calls at hand before it has a turn."""
 _FEW_TIMERS = 64
 _COMPUTE_THREADS = 2
 
@@ -110,6 +115,9 @@ class Scheduler:
         self.turns = 0
         self.waiting = False
         self._called = -_CALM_S
+        self._at_hand: set[str] = set()
+        """The calls between whose steps no data should keep other threads from Python."""
+        self._begun = self._held_up = 0.0
         self._compute: ThreadPoolExecutor | None = None
 
     def wake(self, tasklet: Tasklet) -> None:
@@ -150,6 +158,18 @@ class Scheduler:
                 self.post(run)
         return function() if ended else answer.result()
 
+    def begin_call(self, id: str, run: Callable[[], None]) -> None:
+        """Have the loop `run` a call that is at hand, which should be over soon: data gives way to it, and to the
+        threads that receive and answer. From any thread.
+        """
+        self._at_hand.add(id)
+        self._begun = time.monotonic()
+        self.post(run)
+
+    def end_call(self, id: str) -> None:
+        """It has its answer, or will not be at work for now. In the loop."""
+        self._at_hand.discard(id)
+
     def beside(self, call: Callable[[], T], done: Callable[[Future[T]], None]) -> None:
         """Have a compute thread make this call, and the loop `done` with what came of it. For what leaves Python to
         others while it works: two calls that do not take as long as one after the other.
@@ -180,7 +200,12 @@ class Scheduler:
         """How long a step should last at most (seconds): short while there are calls to answer, longer when nobody
         waits.
         """
-        return _SHORT_STEP_S if time.monotonic() - self._called < _CALM_S else _LONG_STEP_S
+        return _SHORT_STEP_S if self.called else _LONG_STEP_S
+
+    @property
+    def called(self) -> bool:
+        """Whether there are calls to answer, or have been a moment ago. From any thread."""
+        return time.monotonic() - self._called < _CALM_S
 
     def run(self) -> None:
         """Loop until `stop`. What a posted call or a timer raises ends the loop and is raised here."""
@@ -230,10 +255,22 @@ class Scheduler:
                 break
             self._turn(self._urgent.popleft())
         if self._ready:
+            if self._gives_way():
+                return bool(self._urgent)
             self._turn(self._ready.popleft())
         if self._tame and gc.get_count()[0] > self._many_objects:
             self._timed(partial(self._collect, _FULL_BUSY_S))
         return True
+
+    def _gives_way(self) -> bool:
+        """Whether data waits for a call at hand, which it does for a while, and once for many calls in a row."""
+        now = time.monotonic()
+        if self._at_hand and now < self._begun + _WAY_S:
+            self._held_up = self._held_up or now
+            if now < self._held_up + _WAY_S:
+                return True
+        self._held_up = 0.0
+        return False
 
     @property
     def busy_s(self) -> float:
@@ -260,12 +297,16 @@ class Scheduler:
         if self._posted or self._stopping:
             return
         now = time.monotonic()
-        if self._tame and now - self._collected > _COLLECT_S:
+        due = gc.get_count()[0] > _SOME_OBJECTS or now - self._collected > _COLLECT_S
+        if self._tame and due and not self._ready:
             self._timed(partial(self._collect, _FULL_IDLE_S))
         while self._timers and self._timers[0].cancelled:
             heapq.heappop(self._timers)
         self.waiting = True
-        self._event.wait(max(0.0, self._timers[0].due - now) if self._timers else None)
+        patience = max(0.0, self._timers[0].due - now) if self._timers else None
+        if self._ready:  # it gives way
+            patience = _WAY_S if patience is None else min(patience, _WAY_S)
+        self._event.wait(patience)
         self.waiting = False
 
     def _collect(self, full_after: float) -> None:
@@ -274,3 +315,19 @@ class Scheduler:
         self._collected = time.monotonic()
         if full:
             self._collected_all = self._collected
+
+
+class Pace:
+    """How long a source rests after each batch: not at all while nobody calls; else a few times as long as the loop has
+    worked since the batch before. Much of what a small batch costs is the same for a large one, so a loop that gets
+    fewer and larger ones is mostly idle when a call comes.
+    """
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+        self._busy_s = 0.0
+
+    def rest(self) -> float:
+        """Seconds; to be asked after each batch. From any thread."""
+        worked, self._busy_s = self._scheduler.busy_s - self._busy_s, self._scheduler.busy_s
+        return min(_LONGEST_REST_S, _RESTS * worked) if self._scheduler.called else 0.0

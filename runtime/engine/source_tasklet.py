@@ -10,9 +10,9 @@ from ghcm.runtime.engine.edge import Barrier, End, Partitions
 from ghcm.runtime.engine.host import Host, Saved
 from ghcm.runtime.engine.instances import Instance
 from ghcm.runtime.engine.routes import Route
-from ghcm.runtime.engine.scheduler import Progress, Timer
+from ghcm.runtime.engine.scheduler import Pace, Progress, Timer
 from ghcm.runtime.engine.tasklet import Outputs, UnitTasklet
-from ghcm.runtime.sources.source import Divisible, Measured, Source
+from ghcm.runtime.sources.source import Divisible, Measured, Paced, Source
 from ghcm.spg.graph import Task
 
 _ROWS = 8192
@@ -58,6 +58,9 @@ class SourceTasklet(UnitTasklet):
             position = self.source.together(positions) if len(positions) > 1 else position
         else:
             assert self.instance.of == 1, f"{type(self.source).__name__} would be read by each instance as a whole"
+
+        if isinstance(self.source, Paced):
+            self.source.pace(Pace(scheduler).rest)
 
         def wake() -> None:
             scheduler.post(lambda: scheduler.wake(self))

@@ -5,7 +5,7 @@ One state per key (and window). A batch is pre-aggregated in columns where the g
 cannot be given is a dead letter with the key and window as input.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from operator import itemgetter
 from typing import Any, cast

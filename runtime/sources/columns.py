@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.formats.chunks import Letters
-from ghcm.runtime.sources.source import Divisible, Measured, Source
+from ghcm.runtime.sources.source import Divisible, Measured, Paced, Source
 from ghcm.spg.graph import Task
 from ghcm.types import Struct
 
@@ -30,6 +30,11 @@ class SomeColumns:
     def together(self, positions: Sequence[object]) -> object:
         """As the source; one that cannot be divided has one position."""
         return self._source.together(positions) if isinstance(self._source, Divisible) else positions[0]
+
+    def pace(self, rest: Callable[[], float]) -> None:
+        """As the source, where that makes larger batches."""
+        if isinstance(self._source, Paced):
+            self._source.pace(rest)
 
     def partitions(self) -> frozenset[str]:
         """As the source."""

@@ -82,6 +82,17 @@ class Measured(Protocol):
         ...
 
 
+@runtime_checkable
+class Paced(Protocol):
+    """What a source also offers that makes larger batches where it reads less often."""
+
+    def pace(self, rest: Callable[[], float]) -> None:
+        """Leave so long (seconds) after each batch before more is read. Called before `open`; `rest` is asked in any
+        thread.
+        """
+        ...
+
+
 T = TypeVar("T")
 
 

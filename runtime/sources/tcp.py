@@ -2,9 +2,12 @@
 
 import contextlib
 import socket
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from ghcm.errors import GhcmError
+from ghcm.functions import Failure
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.formats.chunks import Letters, Lines
 from ghcm.runtime.formats.decoder import open_decoder
@@ -13,13 +16,28 @@ from ghcm.spg.connectors import Socket
 from ghcm.types import Struct
 
 _CONNECT_S = 10.0
-_PIECE = 64 << 10
-_PREFETCHED = 16
+_PIECE, _LARGEST = 256 << 10, 2 << 20
+"""Bytes that are read at once, and that make a batch."""
+_PREFETCHED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The records of what has come together, with what of it cannot be decoded. `last`: the server has closed."""
+
+    batch: Batch | None
+    failed: list[tuple[Failure, str, str]]
+    last: bool
+
+
+def _at_once() -> float:
+    return 0.0
 
 
 class SocketSource:
-    """Lines as they come. A socket cannot be replayed: after a crash the engine connects again and goes on with what
-    the server sends then; what had been received and not yet committed is lost. It does not reconnect by itself.
+    """Lines as they come, read and decoded beside the loop. A socket cannot be replayed: after a crash the engine
+    connects again and goes on with what the server sends then; what had been received and not yet committed is lost. It
+    does not reconnect by itself.
     """
 
     replayable = False
@@ -30,12 +48,17 @@ class SocketSource:
         self._partition = partition
         self._ended = False
         self._lines = Lines(open_decoder(connector.format, schema), self._name, partition)
-        self._mailbox = Mailbox[bytes](_PREFETCHED)
+        self._mailbox = Mailbox[_Part](_PREFETCHED)
         self._socket: socket.socket | None = None
+        self._rest: Callable[[], float] = _at_once
 
     @property
     def _name(self) -> str:
         return f"{self._address[0]}:{self._address[1]}"
+
+    def pace(self, rest: Callable[[], float]) -> None:
+        """As `Paced.pace`."""
+        self._rest = rest
 
     def open(self, position: object, wake: Callable[[], None]) -> None:
         if position == "ended":
@@ -47,22 +70,14 @@ class SocketSource:
         return frozenset() if self._ended else frozenset({self._partition})
 
     def poll(self, rows: int, letters: Letters) -> Batch | None:
-        """The records of the lines that have come; what comes may be less than a line, and more has come already."""
-        while pieces := self._taken():
-            batch = self._lines.add(b"".join(pieces), self._ended, letters)
-            if batch is not None:
-                return batch
+        """The records of what has come together; what comes may be less than a line, and more has come already."""
+        while not self._ended and (part := self._mailbox.take()) is not None:
+            self._ended = part.last
+            for reason, detail, text in part.failed:
+                letters(reason, detail, text)
+            if part.batch is not None:
+                return part.batch
         return None
-
-    def _taken(self) -> list[bytes]:
-        """What has come, about a piece."""
-        pieces: list[bytes] = []
-        while not self._ended and (piece := self._mailbox.take()) is not None:
-            pieces.append(piece)
-            self._ended = not piece
-            if sum(map(len, pieces)) > _PIECE:
-                break
-        return pieces
 
     @property
     def ended(self) -> bool:
@@ -80,16 +95,44 @@ class SocketSource:
                 self._socket.shutdown(socket.SHUT_RDWR)
 
     def _read(self) -> None:
-        """The thread: leave what comes in the mailbox, at last an empty piece."""
+        """The thread: leave what comes in the mailbox."""
         try:
             with socket.create_connection(self._address, timeout=_CONNECT_S) as connection:
                 self._socket = connection
                 connection.settimeout(None)
-                while data := connection.recv(_PIECE):
-                    if not self._mailbox.put(data):
+                for data in _received(connection):
+                    if not self._decoded(data, last=False):
                         return
-            self._mailbox.put(b"")
+                    time.sleep(self._rest())
+                self._decoded(b"", last=True)
         except OSError as error:
             reason = error.strerror or str(error)
             hint = "start the server that sends there, or correct host and port; it may also be a firewall."
             raise GhcmError(f'cannot read from "{self._name}": {reason}', code="GHCM-735", hint=hint) from error
+
+    def _decoded(self, data: bytes, *, last: bool) -> bool:
+        """Leave the records there; False if nobody takes them."""
+        failed: list[tuple[Failure, str, str]] = []
+
+        def fail(reason: Failure, detail: str, text: str) -> None:
+            failed.append((reason, detail, text))
+
+        batch = self._lines.add(data, last, fail)
+        return (batch is None and not last) or self._mailbox.put(_Part(batch, failed, last))
+
+
+def _received(connection: socket.socket) -> Iterator[bytes]:
+    """What has come together, until the server closes; what breaks the connection is told behind what came before."""
+    pieces: list[bytes] = []
+    try:
+        while piece := connection.recv(_PIECE):
+            pieces.append(piece)
+            with contextlib.suppress(BlockingIOError):
+                while piece and sum(map(len, pieces)) < _LARGEST:
+                    pieces.append(piece := connection.recv(_PIECE, socket.MSG_DONTWAIT))
+            yield b"".join(pieces)
+            pieces.clear()
+    except OSError:
+        if pieces:
+            yield b"".join(pieces)
+        raise

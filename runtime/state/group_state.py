@@ -23,7 +23,6 @@ from ghcm.runtime.state.slices import WindowTimes
 from ghcm.spg.graph import Task
 from ghcm.types import Collection, Null, Shape, Type
 
-
 _FEW = 512
 """Fewer groups are merged and closed in the time of a short step."""
 

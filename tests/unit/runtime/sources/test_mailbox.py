@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import socket
+import struct
+from collections.abc import Callable
 from threading import Event
 
 import pytest
 
+from ghcm.errors import GhcmError
 from ghcm.runtime.sources.source import Mailbox
 from ghcm.runtime.sources.tcp import SocketSource
 from ghcm.runtime.worker import Worker
@@ -63,44 +66,40 @@ def test_a_panic_in_a_job_is_told_to_the_loop() -> None:
     worker.close()
 
 
-class Connection:
-    """Gives a line that is longer than what is taken from a mailbox at once, then nothing for ever."""
-
-    def __init__(self) -> None:
-        self.pieces = [b"x" * (64 << 10)] * 4 + [b"y\n"]
-        self.all_put, self.over = Event(), Event()
-
-    def __enter__(self) -> Connection:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def settimeout(self, seconds: float | None) -> None:
-        pass
-
-    def shutdown(self, how: int) -> None:
-        self.over.set()
-
-    def recv(self, size: int) -> bytes:
-        if self.pieces:
-            return self.pieces.pop(0)
-        self.all_put.set()
-        assert self.over.wait(60)
-        return b""
+def read(port: int, wake: Callable[[], None]) -> SocketSource:
+    source = SocketSource(Socket("127.0.0.1", port, Format("text")), LINE, "p")
+    source.open(None, wake)
+    return source
 
 
-def test_a_long_line_is_given_though_nobody_wakes_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    connection = Connection()
-
-    def connect(address: tuple[str, int], timeout: float) -> Connection:
-        return connection
-
-    monkeypatch.setattr(socket, "create_connection", connect)
-    source = SocketSource(Socket("localhost", 1, Format("text")), LINE, "p")
-    source.open(None, lambda: None)
-    assert connection.all_put.wait(60)
+def polled(source: SocketSource) -> list[object]:
     batch = source.poll(10, lambda _reason, _detail, _text: None)
-    assert batch is not None
-    assert [len(str(row[0])) for row in batch.rows()] == [(4 * 64 << 10) + 1]
-    source.close()
+    return [] if batch is None else [row[0] for row in batch.rows()]
+
+
+def test_a_line_longer_than_what_is_read_at_once_is_given_when_its_end_has_come() -> None:
+    woken, line = Event(), "x" * (1 << 20)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        source = read(server.getsockname()[1], woken.set)
+        with server.accept()[0] as peer:
+            peer.sendall(f"{line}\n".encode())
+            assert woken.wait(60)
+            assert polled(source) == [line]
+        source.close()
+
+
+def test_what_breaks_a_connection_is_told_behind_what_came_before() -> None:
+    woken = Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        source = read(server.getsockname()[1], woken.set)
+        with server.accept()[0] as peer:
+            peer.sendall(b"one\n")
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # so that it is no plain end
+        assert woken.wait(60)
+        woken.clear()
+        assert polled(source) == ["one"]
+        with pytest.raises(GhcmError, match="Connection reset"):  # it is there already, or wakes
+            assert polled(source) == []
+            assert woken.wait(60)
+            polled(source)
+        source.close()
