@@ -238,7 +238,6 @@ SLOT: dict[str, str] = {
     "ARROW_DEFAULT_MEMORY_POOL": "system",  # the one of its own asks for pages anew with each block
     "MALLOC_MMAP_THRESHOLD_": str(32 << 20),  # and so would the system's, for what a block of a few MB takes
     "MALLOC_TRIM_THRESHOLD_": str(128 << 20),
-    "MALLOC_ARENA_MAX": "1",  # each thread has blocks of its own else, and its memory goes and comes
     "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",  # large pages, of which blocks need few
 }
 """Thread pools of libraries, capped to what one slot may use: one thread for the loop, and of Polars one more, so that
