@@ -35,6 +35,9 @@ def comparable(type_: Type) -> bool:
             return True
 
 
+COMPARISONS = ("eq", "same", "ne", "lt", "le", "gt", "ge")
+"""The functions that compare two values of one type."""
+
 OF_MAPS = "Maps cannot be compared, but lists of their entries, in the order of the keys, can: m.entries()."
 """What to do where values are not `comparable`."""
 

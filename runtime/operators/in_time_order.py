@@ -75,7 +75,7 @@ class InTimeOrder(TaskOperator):
         yield from self._gathered(self._fallen_silent(watermark))
 
     def _due(self, watermark: int) -> Iterator[Row]:
-        """The rows in whose way nothing can come any more, in order."""
+        """The rows before which nothing can come any more, in order."""
         waiting = self._waiting
         while waiting and is_closed(waiting[0][0] + 1, self._waits, watermark):
             time, _, row = heappop(waiting)
@@ -255,6 +255,8 @@ class VersionsOperator(InTimeOrder):
         reducer = op.group.reducer if isinstance(op.group, ReduceByKey) else None
         self._code = fallible(code) if reducer is not None and has_lambda(reducer) else code
         self._states: dict[object, Row] = {}
+        self._fresh = set[object]()
+        """The keys whose states no snapshot has, which is written while others change: these may."""
 
     def advance(self, watermark: int, outbox: Outbox) -> Iterator[Batch]:
         times = groupby(self._due(watermark), key=lambda row: row[-2])
@@ -275,13 +277,15 @@ class VersionsOperator(InTimeOrder):
         value = (row[-2], row[1]) if self._code.timed else row[1]
         try:
             if key in self._states:
-                state = self._code.add(self._states[key][1], value, self._parameters)
+                before = self._states[key][1]
+                state = self._code.add(before if key in self._fresh else deepcopy(before), value, self._parameters)
             else:
                 state = self._code.first(value, self._parameters)
         except RecordFailure as failure:
             self._dead(outbox, self._record(row), self._takes.element, failure.reason, failure.detail)
             return False
         self._states[key] = (row[0], state)
+        self._fresh.add(key)
         return True
 
     def _version(self, row: Row, key: object, outbox: Outbox) -> Row | None:
@@ -292,6 +296,10 @@ class VersionsOperator(InTimeOrder):
             self._dead(outbox, (row[0],), key_only, failure.reason, failure.detail)
             return None
         return (row[0], value, *row[2:])
+
+    def save(self) -> Mapping[int, bytes]:
+        self._fresh.clear()
+        return super().save()
 
     def _known(self) -> Iterable[Row]:
         return self._states.values()

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import Any, cast
 
 from ghcm.functions import Failure
@@ -20,10 +20,13 @@ from ghcm.spg.sequences import Process
 from ghcm.types import Struct, answered_of_key, asked_of_key
 from ghcm.values.processing import CallFailed, Kept, Processing
 
+_FEW = 64
+"""Looks at moments that were named anew, which are left alone."""
+
 
 @dataclass(slots=True)
 class _Key:
-    """A key as its last record has it, the watermark of that, what is kept of it, and when it is looked at next."""
+    """A key as its last record has it, with its watermark; what is kept of it; when it is looked at next."""
 
     name: object
     watermark: int
@@ -91,6 +94,10 @@ class ProcessOperator(InTimeOrder):
         if moment is not None and (found.look is None or moment < found.look):
             found.look = moment
             heappush(self._looks_at, (moment, next(self._numbers), key))
+            if len(self._looks_at) > 2 * len(self._keys) + _FEW:  # moments that were named anew stay there, as a rule
+                looks = ((each.look, name) for name, each in self._keys.items() if each.look is not None)
+                self._looks_at = [(look, next(self._numbers), name) for look, name in looks]
+                heapify(self._looks_at)
 
     def _known(self) -> Iterable[Row]:
         for found in self._keys.values():

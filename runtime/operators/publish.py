@@ -1,6 +1,6 @@
 """Publish policies: records are counted and gathered, and an instruction is made ready when the policy says so."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from operator import itemgetter
 from typing import Any, cast
 
@@ -11,6 +11,7 @@ from ghcm.runtime.native.code import PolicyCode
 from ghcm.runtime.native.rows import RecordFailure
 from ghcm.runtime.operators.event_time import is_closed, lateness_of
 from ghcm.runtime.operators.task_operator import TaskOperator
+from ghcm.runtime.state.packing import LazyState, pack, unpack
 from ghcm.runtime.state.silences import Silences
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import Publish
@@ -100,13 +101,17 @@ class PublishOperator(TaskOperator):
         for window in sorted(self._windows, key=itemgetter(1)):
             if is_closed(window[1], self._lateness, watermark):
                 self._send(self._windows.pop(window), outbox)
-        throttle, passed = self._throttle, watermark if watermark == INFINITY else watermark - self._lateness
-        for key in () if throttle is None else throttle.due(passed):
-            if throttle is not None and throttle.silent(self._published[key], passed):
-                del self._published[key]
-            elif throttle is not None:
-                throttle.wait(key, self._published[key])
+        if self._throttle is not None:
+            self._forget(self._throttle, watermark if watermark == INFINITY else watermark - self._lateness)
         return ()
+
+    def _forget(self, throttle: Silences, passed: int) -> None:
+        """Forget the keys that keep no record from publishing any more."""
+        for key in throttle.due(passed):
+            if throttle.silent(self._published[key], passed):
+                del self._published[key]
+            else:
+                throttle.wait(key, self._published[key])
 
     def due(self) -> int | None:
         return self._due
@@ -124,11 +129,17 @@ class PublishOperator(TaskOperator):
         self._due = None
         return ()
 
-    def _kept(self) -> object:
-        return self._state, self._records, self._sequence, self._due, self._windows, self._published
+    def save(self) -> Mapping[int, bytes]:
+        """As `Operator.save`: what changes in place is put down at once, the keys when they are written."""
+        kept = pack((self._state, self._records, self._sequence, self._due, self._windows))
+        published = list(self._published.items())
+        return LazyState(lambda: {0: pack((kept, published))})
 
     def _put_back(self, kept: Any) -> None:
-        self._state, self._records, self._sequence, self._due, self._windows, self._published = kept
-        for key, time in self._published.items():
-            if self._throttle is not None:
+        said: Any
+        said, published = kept
+        self._state, self._records, self._sequence, self._due, self._windows = unpack(said)
+        if self._throttle is not None:
+            self._published = dict(published)
+            for key, time in published:
                 self._throttle.wait(key, time)

@@ -216,6 +216,9 @@ stream u {
 }
 """
 
+AT_ONE_TIME = [(9, 0, 3), (9, 0, 2), (9, 0, -1), (9, 1, 0)]
+"""Whose product does not fit into 64 bits, but for the one that is zero."""
+
 
 def test_versions_of_a_table_do_not_depend_on_the_order_in_which_records_come() -> None:
     """Records come out of order, more than is allowed for some; aggregations and conditions fail."""
@@ -223,7 +226,8 @@ def test_versions_of_a_table_do_not_depend_on_the_order_in_which_records_come() 
     reasons: Counter[str] = Counter()
     for seed in range(times(2)):
         chance = Random(seed)
-        expected = agrees_natively(program, given={side: _records(chance) for side in ("f/socket", "g/socket")})
+        given = {side: [*AT_ONE_TIME, *_records(chance)] for side in ("f/socket", "g/socket")}
+        expected = agrees_natively(program, given=given)
         assert all(expected.sinks.values())
         reasons.update(letter.reason.value for letter in expected.dead)
     assert reasons["late"] > 20 and reasons["zero_divisor"] > 5 and reasons["overflow"] > 2

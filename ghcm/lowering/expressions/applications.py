@@ -25,7 +25,7 @@ from ghcm.lowering.expressions.texts import beside_texts
 from ghcm.lowering.types import kind_words
 from ghcm.operators import OPERATORS
 from ghcm.reducers import AggregateFunction
-from ghcm.signatures import OF_MAPS
+from ghcm.signatures import COMPARISONS, OF_MAPS
 from ghcm.source import Span
 from ghcm.types import is_nullable, pair_of, strip
 from ghcm.values.timestamps import how_written
@@ -224,15 +224,7 @@ def _advice(function: str, arguments: tuple[Expr, ...]) -> str:
     stripped = [strip(argument.type) for argument in arguments]
     if any(isinstance(each, types.Null) for each in stripped):
         return 'A test for null is written "x is null".'
-    if any(isinstance(each, types.Map) for each in stripped) and function in (
-        "eq",
-        "same",
-        "ne",
-        "lt",
-        "le",
-        "gt",
-        "ge",
-    ):
+    if function in COMPARISONS and any(isinstance(each, types.Map) for each in stripped):
         return OF_MAPS
     if function == "get" and isinstance(stripped[0], types.Map) and len(arguments) == 3:
         return "get(map, key) is null where the key is not there, and get(map, key) ?? 0 is another value then."

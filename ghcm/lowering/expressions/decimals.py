@@ -14,6 +14,7 @@ from ghcm.expr import Call, Expr, Literal, MakeList, complete
 from ghcm.functions.arithmetic import MAX_QUOTIENT, quotient_of, rounded
 from ghcm.language import ast
 from ghcm.lowering.context import Scope
+from ghcm.signatures import COMPARISONS
 from ghcm.source import Span
 from ghcm.types import Decimal, Float, Int, Int32, List, String, Type, as_nullable, is_nullable, nullable_like, strip
 from ghcm.unification import MAX_PRECISION, MAX_SUMMED_PRECISION, as_decimal, unify
@@ -46,7 +47,7 @@ _TOO_WIDE = (
     "and round_half_up(x, scale) make a decimal of fewer."
 )
 _BESIDE_TEXT = "A constant is written as a number, 9.99; to_decimal(x, digits, scale) reads a text."
-_OF_BOTH = ("sub", "mul", "eq", "same", "ne", "lt", "le", "gt", "ge")
+_OF_BOTH = ("sub", "mul", *COMPARISONS)
 _DIVIDING = ("div", "floordiv", "mod")
 
 
@@ -164,7 +165,7 @@ def decimal_advice(function: str, types: tuple[Type, ...]) -> str:
 
 _SURE = 15
 """So many digits of a constant every float keeps."""
-_BESIDE = ("add", "sub", "mul", "eq", "same", "ne", "lt", "le", "gt", "ge", "least", "greatest", "coalesce")
+_BESIDE = ("add", "sub", "mul", *COMPARISONS, "least", "greatest", "coalesce")
 
 
 def written_decimal(literal: Literal) -> Literal | None:

@@ -10,6 +10,7 @@ from ghcm.expr import Expr, MakeList
 from ghcm.lowering.context import Context
 from ghcm.lowering.expressions.conversion import convert, text_of
 from ghcm.lowering.expressions.enums import report_no_value
+from ghcm.signatures import COMPARISONS
 from ghcm.source import Span
 from ghcm.types import Date, Enumeration, List, Map, String, Timestamp, Type, nullable_like, strip
 from ghcm.values.timestamps import how_written
@@ -17,8 +18,6 @@ from ghcm.values.timestamps import how_written
 _Written: TypeAlias = Enumeration | Date | Timestamp
 """The types whose values are written as texts."""
 
-_COMPARED = ("eq", "same", "ne", "lt", "le", "gt", "ge")
-"""Where a text that is no such value is a mistake."""
 _JOINED = ("coalesce", "least", "greatest")
 """Where one that is no value of an enum makes a string of both."""
 _LOOKED_UP = ("contains", "get", "has_key")
@@ -36,7 +35,7 @@ def beside_texts(function: str, arguments: tuple[Expr, ...], span: Span | None, 
     if function in _LOOKED_UP and len(arguments) == 2:
         return _in_list(arguments, span, context)
     kind = next((found for each in arguments if isinstance(found := strip(each.type), _Written)), None)
-    if kind is None or function not in (*_COMPARED, *_JOINED):
+    if kind is None or function not in (*COMPARISONS, *_JOINED):
         return arguments
     return every(lambda each: _beside(each, kind, function, span, context), arguments)
 

@@ -28,6 +28,7 @@ from ghcm.lowering.expressions.aggregates import Aggregated, aggregate_of, is_ag
 from ghcm.lowering.expressions.functions import whole
 from ghcm.lowering.expressions.records import fits
 from ghcm.reducers import Aggregate
+from ghcm.signatures import OF_MAPS
 from ghcm.source import Span
 from ghcm.spg.connectors import Mode, Redis
 from ghcm.spg.graph import Global
@@ -161,7 +162,7 @@ def _throttled(step: Step, flow: Flow, policy: Policy) -> Policy:
     key = None if given.expr("key") is None else step.function("key", flow.collection.element)
     if key is not None and not comparable(key.body.type):
         message = f'"{key.body.type}" cannot be a key'
-        raise step.report(Code.NOT_COMPARABLE, message, given.span("key"), hint="Maps cannot be compared.")
+        raise step.report(Code.NOT_COMPARABLE, message, given.span("key"), hint=OF_MAPS)
     return replace(policy, throttle_us=throttle, key=key)
 
 

@@ -4,6 +4,7 @@ ends, streams with tables.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import NoReturn
 
 from ghcm.codes import Code
 from ghcm.expr import Call, Expr, Get, Lambda, Literal, Var, substitute, walk
@@ -138,14 +139,10 @@ def _on(step: Step, left: Flow, right: Flow, kind: JoinKind, on: Lambda) -> Flow
     versions = isinstance(right.draft.op, Versions)
     left_keys, right_keys, rest = _keys_and_rest(on, only_key=versions)
     if not left_keys:
-        message = "a join needs an equality between its two sides"
-        hint = "For example (l, r) => l.id == r.id and l.at < r.at; cross(other) puts one single record beside all."
-        raise step.report(Code.BAD_JOIN, message, step.given.span("on"), hint=hint)
-    if (right.collection.shape is Shape.TABLE or versions) and not looks_up_key(right_keys):
+        _refuse_no_key(step) if versions else _refuse_no_equality(step)
+    if right.collection.shape is Shape.TABLE and not looks_up_key(right_keys):
         if not ends_as_pairs(right.collection):
-            message = "a join with a table needs an equality with its key"
-            hint = "For example (r, t) => r.name == t.key."
-            raise step.report(Code.BAD_JOIN, message, step.given.span("on"), hint=hint)
+            _refuse_no_key(step)
         right = final(step, right)
     facts = known(on.body, Outcome.TRUE)
     kept = (kind.keeps_left or kind is JoinKind.ANTI, kind.keeps_right)
@@ -159,6 +156,17 @@ def _on(step: Step, left: Flow, right: Flow, kind: JoinKind, on: Lambda) -> Flow
     op = _in_interval(step, Join(kind, tuple(left_keys), tuple(right_keys), residual, by_key=False), versions)
     by_left, by_right = _exchanges(left_keys, right_keys)
     return _result(step, op, collection, (left, by_left), (right, by_right))
+
+
+def _refuse_no_equality(step: Step) -> NoReturn:
+    message = "a join needs an equality between its two sides"
+    hint = "For example (l, r) => l.id == r.id and l.at < r.at; cross(other) puts one single record beside all."
+    raise step.report(Code.BAD_JOIN, message, step.given.span("on"), hint=hint)
+
+
+def _refuse_no_key(step: Step) -> NoReturn:
+    message = "a join with a table needs an equality with its key"
+    raise step.report(Code.BAD_JOIN, message, step.given.span("on"), hint="For example (r, t) => r.name == t.key.")
 
 
 def _in_interval(step: Step, op: Join, versions: bool) -> Join:
@@ -297,7 +305,7 @@ def _check_times(step: Step, left: Flow, right: Flow, kind: JoinKind, asof: bool
     what, span = ("as of a time" if asof else "within an interval"), step.given.span("asof" if asof else "within")
     if right.collection.shape is Shape.TABLE:
         hint = "A join with a table sees its state; one of two streams goes by their event times."
-        raise step.report(Code.BAD_JOIN, f"a table cannot be joined {what}: its pairs have no time", span, hint=hint)
+        raise step.report(Code.BAD_JOIN, f"a table cannot be joined {what}", span, hint=hint)
     if not (left.collection.timed and right.collection.timed):
         hint = "event_time(...) says when a record happened."
         raise step.report(Code.NEEDS_TIME, f"a join {what} needs event time on both sides", span, hint=hint)

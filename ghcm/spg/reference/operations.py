@@ -268,14 +268,15 @@ def versions(run: Run, step: Step, op: ops.Versions, records: Sequence[Record]) 
     by_key: dict[object, list[Record]] = {}
     for record, _ in run.each(step, records, in_time):
         by_key.setdefault(step.identity(step.key(record)), []).append(record)
-    inner = replace(step, op=op.group)
+    inner, value_type = replace(step, op=op.group), step.takes.pair[1]
     found: list[Record] = []
     for of_key in by_key.values():
+        of_key.sort(key=lambda each: (each.time or 0, order_key(step.value(each), value_type)))
         of_group = encode((step.key(of_key[0]),), Struct((Field("key", step.takes.pair[0]),)))
         told = 0
         for time in sorted({cast("int", record.time) for record in of_key}):
             quiet = replace(run, result=Result())
-            up_to = sorted((each for each in of_key if cast("int", each.time) <= time), key=lambda each: each.time or 0)
+            up_to = [each for each in of_key if cast("int", each.time) <= time]
             found += [replace(made, time=time) for made in of_groups(quiet, inner, op.group, up_to)]
             failed = [each for each in quiet.result.dead if each.input != of_group]
             run.result.dead += [*failed[told:], *(each for each in quiet.result.dead if each.input == of_group)]

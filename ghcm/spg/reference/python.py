@@ -54,13 +54,17 @@ def result_of(
     function: Callable[[object], object], value: object, takes: types.Collection, gives: types.Type
 ) -> object:
     """The canonical result for a canonical record; `Failed` with `python` or `wrong_result`."""
-    return _called(function, _hand(value, takes.element), lambda given: take(given, gives))
+    return _called(lambda given: function(_hand(given, takes.element)), value, lambda given: take(given, gives))
 
 
 def _called(function: Callable[[object], object], argument: object, taken: Callable[[object], object]) -> object:
     try:
         given = function(argument)
-    except (Exception, asyncio.CancelledError) as error:  # whatever a user's function raises is this record's failure
+    except (
+        Exception,
+        asyncio.CancelledError,
+        SystemExit,
+    ) as error:  # whatever a user's function raises is this record's failure
         raise Failed(Failure.PYTHON, f"{type(error).__name__}: {error}") from None
     try:
         return taken(given)

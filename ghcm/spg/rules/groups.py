@@ -87,6 +87,8 @@ def versions_problems(around: Around, op: ops.Versions) -> Iterator[str]:
         yield "a table has versions by event time, of records that never end and stay"
     if gives.shape is not Shape.PAIRS or not gives.timed:
         yield "versions of a table are pairs with event time"
+    if isinstance(op.group, ops.AggregateByKey) and any(each.arrival for each in op.group.aggregates):
+        yield "a table whose aggregates go by arrival has no versions by event time"
     yield from grouped_problems(replace(around, gives=replace(gives, shape=Shape.TABLE, timed=False)), op.group)
 
 
