@@ -1,7 +1,6 @@
 """Files piece by piece, decompressed and decoded as their formats ask.
 
-What can be decoded without what stands before it is decoded by two threads, or also by a process beside this one, and
-comes in order nevertheless.
+What can be decoded without what stands before it is decoded by two threads, and comes in order nevertheless.
 """
 
 import io
@@ -10,9 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
-import polars as pl
 import pyarrow as pa
 
 from ghcm.formats.files import UNREADABLE, open_file
@@ -54,18 +52,6 @@ class Decoded:
     last: bool
 
 
-class Beside(Protocol):
-    """A process that decodes blocks of lines for this one."""
-
-    def is_ready(self) -> bool:
-        """Whether it decodes what it is given."""
-        ...
-
-    def decode(self, data: bytes) -> pl.DataFrame | None:
-        """The records of whole lines, None where it does not decode them. Any thread may ask."""
-        ...
-
-
 def decoded(
     files: Files,
     schema: Struct,
@@ -74,10 +60,9 @@ def decoded(
     partition: str,
     begin: tuple[int, int, object],
     piece: int = FIRST_PIECE,
-    beside: Beside | None = None,
 ) -> Iterator[Decoded]:
-    """A file behind a position (offset, number, header) in pieces, the first of `piece` bytes. `beside` decodes for
-    this schema. `UNREADABLE` as it comes, GhcmError where it is no such file.
+    """A file behind a position (offset, number, header) in pieces, the first of `piece` bytes. `UNREADABLE` as it
+    comes, GhcmError where it is no such file.
     """
     offset, number, header = begin
     slices = _slices(files, schema, base, file)
@@ -86,7 +71,7 @@ def decoded(
         return
     decoder = open_decoder(files.format, schema)
     decoder.begin(header)
-    reading = _Reading(files, schema, decoder, file, partition, offset, number, beside)
+    reading = _Reading(files, schema, decoder, file, partition, offset, number)
     ahead = InOrder[Decoded]()
     try:
         for data in _pieces(files, schema, base, file, offset, piece):
@@ -159,18 +144,8 @@ class _Reading:
     """What has been read of one file. `offset` (bytes, or rows of tables) and `number` (lines, rows) used so far."""
 
     def __init__(
-        self,
-        files: Files,
-        schema: Struct,
-        decoder: Decoder,
-        file: str,
-        partition: str,
-        offset: int,
-        number: int,
-        beside: Beside | None,
+        self, files: Files, schema: Struct, decoder: Decoder, file: str, partition: str, offset: int, number: int
     ) -> None:
-        self._schema = schema
-        self._beside = beside
         self._file = file
         self._decoder = decoder
         self._lines = Lines(decoder, file, partition, offset=offset, number=number)
@@ -185,8 +160,7 @@ class _Reading:
             return _Step(partial(self._next, data, chunk, last))
         chunk = self._lines.passed(chunk)
         where = self._lines.offset, self._lines.number, self._decoder.save()
-        threads = 2 if self._beside is not None and self._beside.is_ready() else self._decoder.threads
-        return _Step(partial(self._by_itself, chunk, where, last), threads)
+        return _Step(partial(self._by_itself, chunk, where, last), self._decoder.threads)
 
     def _next(self, data: bytes | pa.RecordBatch, chunk: Chunk | None, last: bool) -> Decoded:
         failed = _Failed()
@@ -200,11 +174,7 @@ class _Reading:
 
     def _by_itself(self, chunk: Chunk, where: tuple[int, int, object], last: bool) -> Decoded:
         failed = _Failed()
-        found = None if self._beside is None else self._beside.decode(chunk.data)
-        if found is None:
-            batch, _, _ = self._decoder.decode(chunk, failed)
-        else:
-            batch = Batch.from_frame(self._schema, found, partition=chunk.partition)
+        batch, _, _ = self._decoder.decode(chunk, failed)
         return Decoded(self._file, batch, tuple(failed.letters), *where, last)
 
 

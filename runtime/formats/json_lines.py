@@ -54,11 +54,6 @@ class JsonLines:
         """One of lines that are spelt alike, whose steps are short; else Arrow works long without the interpreter."""
         return 2 if self._shape is None or self._unlike else 1
 
-    @property
-    def columnar(self) -> bool:
-        """Whether blocks can be read by columns."""
-        return self._columns.able
-
     def alone(self, chunk: Chunk) -> bool:
         """Always."""
         return True
@@ -103,11 +98,6 @@ class JsonLines:
             return None if found is None else Batch.from_frame(self._schema, found, partition=partition)
         chunk = Chunk(lines.content(), "", 1, partition, last=True)
         return self._whole(Lines.of(chunk.data), *_sure(found, 0), chunk, letters)
-
-    def block(self, data: memoryview) -> pl.DataFrame | None:
-        """The records of whole lines that are all spelt alike; None where they are not, or a value is unsure."""
-        found = self._alike(_pieces(data))
-        return None if found is None or UNSURE in found.columns else found
 
     def _alike(self, pieces: Iterable[memoryview | PlacedLines]) -> pl.DataFrame | None:
         """The records of lines that are all spelt alike, as `JsonColumns.of_cells`."""

@@ -2,8 +2,7 @@
 there when the source is first opened, each one partition unless their clock continues; and those still to come, of
 which what a path means is looked up again and again.
 
-Files are read, decompressed and decoded by threads beside the loop, much JSON also by a process beside this one; never
-is a whole file in memory. A file that is
+Files are read, decompressed and decoded by a thread beside the loop; never is a whole file in memory. A file that is
 still to come has to be whole when it appears under a name that the path means: it is written under another name, or
 hidden, and renamed. What is appended to it later is not read.
 """
@@ -19,15 +18,12 @@ from ghcm.formats.files import UNREADABLE, find_files, nothing_to_read, unreadab
 from ghcm.runtime.data.batch import Batch
 from ghcm.runtime.formats.chunks import Letters
 from ghcm.runtime.formats.file_pieces import FIRST_PIECE, Decoded, decoded
-from ghcm.runtime.sources.decoding_beside import DecodingBeside
 from ghcm.runtime.sources.source import Mailbox
 from ghcm.spg.connectors import Files
 from ghcm.stores import scheme_of
 from ghcm.types import Struct
 
 _PREFETCHED = 3
-_MUCH = 1 << 30
-"""Bytes for which a process beside this one is worth while: starting it takes as long as decoding 300 MB."""
 _LOOK_S, _LOOK_AFAR_S = 0.25, 1.0
 _Position: TypeAlias = tuple[int, int, object]
 """Bytes (or rows of tables) and lines (or rows) used of a file, and what its decoder has to know to go on."""
@@ -140,24 +136,14 @@ class FilesSource:
         """The thread: leave what is decoded in the mailbox, and first the files where they are still to be found."""
         if find is not None and not self._mailbox.put(files := find()):
             return
-        much = self._connector.format.name == "json" and sum(self._sizes.values()) >= _MUCH
-        beside = DecodingBeside.started(self._schema) if much else None
-        try:
-            for file in files:
-                if not self._read_file(file, begun.get(file, _START), beside):
-                    return
-        finally:
-            if beside is not None:
-                beside.close()
-
-    def _read_file(self, file: str, begin: _Position, beside: DecodingBeside | None) -> bool:
-        """False if nobody takes what is decoded any more."""
-        partition = self._partition_of(file)
-        pieces = decoded(self._connector, self._schema, self._base, file, partition, begin, self._piece, beside)
-        try:
-            return all(self._mailbox.put(piece) for piece in pieces)
-        except UNREADABLE as error:
-            raise unreadable(file, error) from error
+        for file in files:
+            try:
+                partition, begin = self._partition_of(file), begun.get(file, _START)
+                for piece in decoded(self._connector, self._schema, self._base, file, partition, begin, self._piece):
+                    if not self._mailbox.put(piece):
+                        return
+            except UNREADABLE as error:
+                raise unreadable(file, error) from error
 
 
 def _size(path: Path) -> int | None:

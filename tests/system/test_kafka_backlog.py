@@ -27,8 +27,7 @@ from ghcm.runtime.formats.messages import Messages
 from ghcm.runtime.pubsub.kafka_connection import Kafka as Settings
 from ghcm.runtime.sources.kafka import backlog, fetching, reading
 from ghcm.runtime.sources.kafka.backlog import Backlog
-from ghcm.runtime.sources.kafka.beside import Beside
-from ghcm.runtime.sources.kafka.handover import alone
+from ghcm.runtime.sources.kafka.beside import Beside, alone
 from ghcm.runtime.sources.kafka.parts import Part
 from ghcm.runtime.sources.kafka.progress import Partition, Read
 from ghcm.runtime.sources.kafka.source import KafkaSource

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Any, cast
 
-from ghcm.runtime.sources.kafka.handover import ROOMS, Taker, alone
+from ghcm.runtime.sources.kafka.handover import ROOMS, Taker
 from ghcm.runtime.sources.kafka.parts import Part
 from ghcm.runtime.sources.kafka.record_batches import Unread
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from ghcm.runtime.sources.kafka.progress import Partition
 
 _log = logging.getLogger(__name__)
+
+alone = Lock()
+"""Held by the one process that works for this one: another core is all that it is for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Sequence
 from select import select
 from struct import Struct
-from threading import Event, Lock
+from threading import Event
 from typing import Any, cast
 
 import numpy as np
@@ -23,9 +23,6 @@ from ghcm.runtime.data.arrays import Octets
 ROOMS = 5
 """One that is filled, and those of objects that are taken and not yet done with."""
 _ALIGNED = 64
-alone = Lock()
-"""Held by the one process that works for this one: another core is all that it is for."""
-
 _LENGTH = Struct("<I")
 _LOOK_S = 0.1
 
