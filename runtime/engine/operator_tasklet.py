@@ -75,9 +75,12 @@ class StepSize:
 
 
 class _Beside:
-    """What a compute thread makes of a batch, and where an operator puts its failed records meanwhile."""
+    """What a compute thread makes of a batch, and where an operator puts its failed records meanwhile; those of records
+    that it has kept for later go on to the `outbox`, from the loop.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, outbox: Outbox) -> None:
+        self._outbox = outbox
         self.letters: list[DeadLetter] = []
         self.parts: deque[Batch] = deque()
         """What is made already, of an operator that asks others."""
@@ -88,7 +91,10 @@ class _Beside:
 
     def dead(self, letter: DeadLetter) -> None:
         """As `Outbox.dead`."""
-        self.letters.append(letter)
+        if self.done:
+            self._outbox.dead(letter)
+        else:
+            self.letters.append(letter)
 
     def publish(self, publication: Publication) -> None:
         """As `Outbox.publish`; policies work in the loop."""
@@ -300,7 +306,7 @@ class OperatorTasklet(UnitTasklet):
         return taken
 
     def _begin_beside(self, make: Callable[[Outbox], Iterable[Batch]], rows: int) -> _Beside:
-        beside, scheduler = _Beside(), self._host.scheduler
+        beside, scheduler = _Beside(self.outbox), self._host.scheduler
         self._beside = beside
 
         def process() -> list[Batch]:

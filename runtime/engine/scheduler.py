@@ -87,10 +87,10 @@ class Timer:
 
 
 class Scheduler:
-    """Runs tasklets, posted calls and timers until it is stopped. Only `post`, `call` and `stop` may be called from
-    other threads. `busy_s` and `turns` tell how much it has worked, `held` how long each step, call, timer and
-    collection of garbage took (seconds), `waiting` whether nothing is to be done. `prompt`: its steps are
-    short, as somebody may wait for them.
+    """Runs tasklets, posted calls and timers until it is stopped. From other threads only `post`, `call`, `begin_call`,
+    `stop` and what merely tells may be called. `busy_s` and `turns` tell how much it has worked, `held` how long each
+    step, call, timer and collection of garbage took (seconds), `waiting` whether nothing is done now. `prompt`: its
+    steps are short, as somebody may wait for them.
     """
 
     def __init__(self, *, tame_collector: bool = False, prompt: bool = True) -> None:
@@ -115,9 +115,9 @@ class Scheduler:
         self.turns = 0
         self.waiting = False
         self._called = -_CALM_S
-        self._at_hand: set[str] = set()
-        """The calls between whose steps no data should keep other threads from Python."""
-        self._begun = self._held_up = 0.0
+        self._at_hand: dict[str, float] = {}
+        """When calls have begun between whose steps no data should keep other threads from Python, for a while."""
+        self._held_up = 0.0
         self._compute: ThreadPoolExecutor | None = None
 
     def wake(self, tasklet: Tasklet) -> None:
@@ -162,13 +162,16 @@ class Scheduler:
         """Have the loop `run` a call that is at hand, which should be over soon: data gives way to it, and to the
         threads that receive and answer. From any thread.
         """
-        self._at_hand.add(id)
-        self._begun = time.monotonic()
-        self.post(run)
+
+        def begin() -> None:
+            self._at_hand[id] = time.monotonic()
+            run()
+
+        self.post(begin)
 
     def end_call(self, id: str) -> None:
         """It has its answer, or will not be at work for now. In the loop."""
-        self._at_hand.discard(id)
+        self._at_hand.pop(id, None)
 
     def beside(self, call: Callable[[], T], done: Callable[[Future[T]], None]) -> None:
         """Have a compute thread make this call, and the loop `done` with what came of it. For what leaves Python to
@@ -265,7 +268,9 @@ class Scheduler:
     def _gives_way(self) -> bool:
         """Whether data waits for a call at hand, which it does for a while, and once for many calls in a row."""
         now = time.monotonic()
-        if self._at_hand and now < self._begun + _WAY_S:
+        while self._at_hand and now >= next(iter(self._at_hand.values())) + _WAY_S:
+            del self._at_hand[next(iter(self._at_hand))]
+        if self._at_hand:
             self._held_up = self._held_up or now
             if now < self._held_up + _WAY_S:
                 return True

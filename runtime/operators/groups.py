@@ -70,7 +70,7 @@ class GroupOperator(TaskOperator):
         if self._buffers():
             self._buffer.add(batch, outbox)
             if self._buffer.rows >= self._context.columnar_from:
-                self._settle()
+                self._settle(outbox)
         else:
             self._take(batch, outbox, in_frames=self._columnar(batch))
         return ()
@@ -89,11 +89,11 @@ class GroupOperator(TaskOperator):
         """As `Hoarder.closes`."""
         return self._state.closes(watermark - self._lateness, self._buffer.rows, self._buffer.least_end)
 
-    def _settle(self) -> None:
-        """Aggregate what waits."""
-        waiting = self._buffer.take()
-        if waiting is not None:
-            self._take(*waiting, in_frames=True)
+    def _settle(self, outbox: Outbox | None = None) -> None:
+        """Aggregate what waits. Dead letters go where those of the last records did, if there is no outbox at hand."""
+        if (waiting := self._buffer.take()) is not None:
+            batch, last = waiting
+            self._take(batch, outbox or last, in_frames=True)
 
     def _take(self, batch: Batch, outbox: Outbox, *, in_frames: bool) -> None:
         if not len(batch):
@@ -213,7 +213,7 @@ class GroupOperator(TaskOperator):
             return
         until = INFINITY if watermark == INFINITY else watermark - self._lateness
         if self._buffer.least_end <= until:
-            self._settle()
+            self._settle(outbox)
         if self._slices is not None:
             if self._frames is not None and not self._windows:
                 for window, slid in self._frames.slide(until, self._slices):
@@ -272,7 +272,7 @@ class GroupOperator(TaskOperator):
 
     def flush(self, outbox: Outbox) -> Iterable[Batch]:
         """As `Operator.flush`: a table gives the latest value of each key that changed."""
-        self._settle()
+        self._settle(outbox)
         return self._latest(outbox) if self._told else ()
 
     def _latest(self, outbox: Outbox) -> Iterator[Batch]:
@@ -293,7 +293,7 @@ class GroupOperator(TaskOperator):
 
     def finish(self, outbox: Outbox) -> Iterator[Batch]:
         """As `Operator.finish`: the results of bounded unwindowed input."""
-        self._settle()
+        self._settle(outbox)
         if self._table and self._told:
             yield from self._latest(outbox)
         elif self._table:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
+from ghcm.runtime.contract import Context
+from ghcm.runtime.data.batch import Batch
+from ghcm.runtime.operators import build
 from ghcm.source import Source
 from ghcm.spg.graph import Program
 from ghcm.spg.reference import run
 from ghcm.verification.compare import differences, letters
-from tests.unit.runtime.operators.harness import Refusal, run_unit
+from tests.unit.runtime.operators.harness import Box, Refusal, module_of, run_unit
 
 WINDOWS = """
 program p
@@ -67,3 +72,20 @@ def test_only_records_near_one_that_fails_are_done_by_rows(many: bool, restores:
     done = [counts for counts in found.counts.values() if {"rows", "columns"} == set(counts)]
     for counts in [] if many else done:
         assert counts["columns"] >= 160
+
+
+def test_what_has_waited_fails_where_it_is_asked_for() -> None:
+    """The first to bring it may have been another thread, which has told its letters."""
+    text = WINDOWS.format(rows="{ at: from_micros(0), key: 1, by: 1 }", window="tumbling(1s)")
+    unit = lower(parse(Source("p.istream", text))).unit("u")
+    task = unit.task("sums")
+    takes = unit.task(task.inputs[0].producer).schema
+    module = module_of(lower(parse(Source("p.istream", text))), unit)
+    sums = build(task, unit, module.TASKS.get(task.id), Context())
+    window = (0, 1_000_000)
+    records = [(n, (0, n, n % 50), window, 5, -10) for n in range(100)]
+    brought, asked = Box(Refusal.NEVER), Box(Refusal.NEVER)
+    brought.all(partial(sums.process, 0, Batch.from_rows(takes, records, timed=True)))
+    asked.all(partial(sums.advance, 3_000_000))
+    assert sum(len(each) for each in asked.items if isinstance(each, Batch)) == 98
+    assert (len(brought.letters), len(asked.letters)) == (0, 2)
