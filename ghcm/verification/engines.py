@@ -10,6 +10,7 @@ import tempfile
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
@@ -117,6 +118,11 @@ class _Compiled:
         return importlib.import_module(name)
 
 
+def _identified(key: Callable[[Row], object], identity: Callable[[object], object]) -> Callable[[Row], object]:
+    """The key as what is the same in the language."""
+    return lambda row: identity(key(row))
+
+
 @dataclass(slots=True)
 class _Keeping(Services):
     """Services whose sinks keep rows in memory, of each key the last where the sink does so."""
@@ -130,7 +136,7 @@ class _Keeping(Services):
         key = code.key if isinstance(code, SinkCode) and sink.mode is not Mode.APPEND else None
         identity = identity_of(sink.key.body.type) if sink.key is not None else None
         rows = self.kept.setdefault(sink.name, [])
-        return lambda: _Writer(sink, key if key is None or identity is None else lambda row: identity(key(row)), rows)
+        return partial(_Writer, sink, key if key is None or identity is None else _identified(key, identity), rows)
 
 
 @dataclass

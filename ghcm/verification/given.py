@@ -131,7 +131,7 @@ def _records(path: Path) -> Iterator[Mapping[str, Json]]:
     cells = path.suffix == ".csv"
     parse = json_parser(written=False, own=True)
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with path.open(encoding="utf-8-sig", newline="") as file:
             records = cast("Iterable[Any]", csv.DictReader(file) if cells else map(str.strip, file))
             for number, found in enumerate(records, 1):
                 try:
@@ -148,7 +148,9 @@ def _records(path: Path) -> Iterator[Mapping[str, Json]]:
 def _cells(row: dict[str | None, Any]) -> Mapping[str, Json]:
     if None in row:
         raise ValueError("there are more cells than in the header")
-    return {str(name): value or None for name, value in row.items()}
+    if None in row.values():
+        raise ValueError("there are fewer cells than in the header")
+    return {str(name): value for name, value in row.items()}
 
 
 def _rows(records: Sequence[Mapping[str, Json]], schema: Struct, path: Path) -> Rows:

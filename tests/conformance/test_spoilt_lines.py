@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from ghcm.codegen.spark.library.files.spanning import RARE
 from ghcm.spg.connectors import Files, Format
 from ghcm.types import Struct
 from tests.campaigns import times
@@ -37,6 +38,7 @@ def test_spoilt_lines_of_cells(spark: SparkSession, tmp_path: Path) -> None:
 def with_few_quotes(lines: list[bytes]) -> list[bytes]:
     """Those without quotes, and one record of two lines that has some."""
     bare = [line for line in lines if b'"' not in line]
+    assert len(bare) > 2 * RARE
     return [*bare, bare[1].rpartition(b",")[0] + b',"two\nlines"']
 
 

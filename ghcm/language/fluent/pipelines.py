@@ -301,8 +301,9 @@ def _value(operator: str, wanted: Argument | None, value: object, span: Span) ->
             return _text(operator, wanted, value, span)
         if isinstance(value, tuple) and wanted is not None and wanted.kind == "interval":
             return ast.TupleExpr(tuple(_value(operator, wanted, each, span) for each in cast("Any", value)), span=span)
+        given = cast("object", value)
         step = operator == "iterate" and wanted is not None and wanted.name == "step"
-        return _step(value, span) if step and callable(value) else expr_of(value, span)
+        return _step(given, span) if step and callable(given) else expr_of(given, span)
     return ast.Literal(None, Null(), span=span)
 
 

@@ -101,7 +101,7 @@ def read_kafka(
     raw = [("value", name) for name in value.names if format == "raw"]
     parts, unfit = part_columns([*fields.items(), *raw], columns_of(step.input))
     rows = _messages(job, step, topics, headers="headers" in fields)
-    text_of, *rest = _MESSAGE
+    text_of, rest = _MESSAGE[0], list[str](_MESSAGE[1:])
     if absent:
         text_of, rest[0] = f"coalesce(string(value), {text(absent)}) AS `@text`", "false AS `@none`"
     rows = rows.selectExpr(text_of, *rest, *parts, *([named(unfit, "@unfit")] if unfit else []))
