@@ -93,6 +93,10 @@ def test_what_breaks_a_connection_is_told_behind_what_came_before() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         source = read(server.getsockname()[1], woken.set)
         with server.accept()[0] as peer:
+            peer.sendall(b"none\n")
+            assert woken.wait(60)  # it has connected
+            woken.clear()
+            assert polled(source) == ["none"]
             peer.sendall(b"one\n")
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # so that it is no plain end
         assert woken.wait(60)
