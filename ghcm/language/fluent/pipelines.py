@@ -301,7 +301,7 @@ def _value(operator: str, wanted: Argument | None, value: object, span: Span) ->
             return _text(operator, wanted, value, span)
         if isinstance(value, tuple) and wanted is not None and wanted.kind == "interval":
             return ast.TupleExpr(tuple(_value(operator, wanted, each, span) for each in cast("Any", value)), span=span)
-        given = cast("object", value)
+        given = cast("Any", value)
         step = operator == "iterate" and wanted is not None and wanted.name == "step"
         return _step(given, span) if step and callable(given) else expr_of(given, span)
     return ast.Literal(None, Null(), span=span)
