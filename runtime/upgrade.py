@@ -298,12 +298,10 @@ def _code(before: Version, after: Version, name: str) -> Iterator[Obstacle]:
 
 
 def _layout(old: Unit, new: Unit) -> Iterator[Obstacle]:
-    """The optimiser may lay tasks out otherwise: where a policy reads what only the next task has read, or by options.
-    What a join has kept of its records fits no more then where it would keep other columns.
-    """
+    """The optimiser may lay tasks out otherwise, by options or as a policy reads; then what a join has kept may not fit."""
     before, after = without_policies(old), without_policies(new)
-    reasons = "since a policy reads other tasks", "with other instances or passes of the optimiser"
-    why = reasons[alike(policies(old), policies(new))]
+    options = alike(policies(old), policies(new))
+    why = "with other instances or passes of the optimiser" if options else "since a policy reads other tasks"
     for id, task in after.items():
         if alike(before.get(id), task):
             continue
