@@ -298,7 +298,7 @@ def _code(before: Version, after: Version, name: str) -> Iterator[Obstacle]:
 
 
 def _layout(old: Unit, new: Unit) -> Iterator[Obstacle]:
-    """The optimiser may lay tasks out otherwise, by options or as a policy reads; then what a join has kept may not fit."""
+    """The optimiser may lay tasks out otherwise, by options or as a policy reads: what a join has kept may not fit."""
     before, after = without_policies(old), without_policies(new)
     options = alike(policies(old), policies(new))
     why = "with other instances or passes of the optimiser" if options else "since a policy reads other tasks"
