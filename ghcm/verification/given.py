@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any, cast
+from typing import TypeAlias, TypeVar
 
 from ghcm.errors import GhcmError
-from ghcm.formats.fields import from_text_field
+from ghcm.formats.csv_records import CsvRecords, csv_records
+from ghcm.formats.files import UNREADABLE, open_lines, unreadable
 from ghcm.formats.records import json_parser
+from ghcm.places import place
 from ghcm.spg.connectors import Memory
 from ghcm.spg.graph import Program, Task, Unit
 from ghcm.spg.ops import ArrivalTime, EventTime, Latest, Lookup, ReadSink, ReadTable, Source
 from ghcm.spg.services import DrawnRows, GivenRows
-from ghcm.types import Struct, Type, strip
+from ghcm.types import Struct, strip
 from ghcm.values import Json, encode, from_json, to_json
 from ghcm.verification.generator import Generator, literals
 
@@ -112,10 +114,8 @@ def from_file(unit: Unit, path: Path) -> Given:
     """The records of a file of JSON lines or CSV, for every task that reads records of their fields. GhcmError where
     none does, or a record does not fit.
     """
-    records = list(_records(path))
-    if not records:
-        raise GhcmError(f'"{path}" has no records', code="GHCM-605")
-    fitting = [task for task in readers(unit) if set(records[0]) <= set(task.schema.names)]
+    fields, rows_of = _csv_file(path) if path.suffix == ".csv" else _json_file(path)
+    fitting = [task for task in readers(unit) if fields <= set(task.schema.names)]
     if not fitting:
         wanted = "; ".join(f"{task.id} reads {', '.join(task.schema.names)}" for task in readers(unit))
         raise GhcmError(
@@ -124,54 +124,76 @@ def from_file(unit: Unit, path: Path) -> Given:
             detail=f"{wanted}." if wanted else "It reads nothing.",
             hint="give a file of JSON lines, or CSV, whose fields are those of a record of the program.",
         )
-    return Given({task.id: _rows(records, task.schema, path) for task in fitting}, {})
+    return Given({task.id: rows_of(task.schema) for task in fitting}, {})
 
 
-def _records(path: Path) -> Iterator[Mapping[str, Json]]:
-    cells = path.suffix == ".csv"
-    parse = json_parser(written=False, own=True)
+_File: TypeAlias = tuple[set[str], Callable[[Struct], Rows]]
+"""The names of its fields, and its records as those of a type."""
+
+
+def _json_file(path: Path) -> _File:
+    parse, records = json_parser(written=False, own=True), list[Mapping[str, Json]]()
+    for number, line in enumerate(_lines(path), 1):
+        try:
+            records += [parse(line.strip().decode())] if line.strip() else []
+        except ValueError as error:
+            message, hint = f'line {number} of "{path}" cannot be read', "give JSON lines, or a file named *.csv."
+            raise GhcmError(message, code="GHCM-602", detail=f"{error}.", hint=hint) from None
+
+    return set(_some(records, path)[0]), lambda schema: _fitting(records, partial(_json_record, schema=schema), path)
+
+
+def _json_record(found: Mapping[str, Json], schema: Struct) -> tuple[object, ...]:
+    values: list[object] = []
+    for field in schema.fields:
+        try:
+            values.append(from_json(found.get(field.name), field.type))
+        except ValueError as error:
+            raise ValueError(f'field "{field.name}": {error}') from None
+    return tuple(values)
+
+
+def _csv_file(path: Path) -> _File:
+    header, *records = [(cells, raw) for cells, raw, _ in csv_records(_lines(path), ",") if cells != []] or [([], b"")]
+    _some(records, path)
+    names = header[0]
+    if isinstance(names, Exception):
+        raise GhcmError(f'the header of "{path}" cannot be read', code="GHCM-602", detail=f"{names}.")
+
+    def rows_of(schema: Struct) -> Rows:
+        reader = CsvRecords(replace(schema, fields=tuple(replace(each, path=None) for each in schema.fields)))
+        reader.begin(names, str(path))
+        return _fitting(records, lambda each: reader.take(*each, str(path)) or (), path)
+
+    return set(names), rows_of
+
+
+def _lines(path: Path) -> list[bytes]:
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            records = cast("Iterable[Any]", csv.DictReader(file) if cells else map(str.strip, file))
-            for number, found in enumerate(records, 1):
-                try:
-                    if found:
-                        yield _cells(found) if cells else parse(found)
-                except ValueError as error:
-                    message = f'{"record" if cells else "line"} {number} of "{path}" cannot be read'
-                    hint = "give JSON lines, or a file whose name ends with .csv."
-                    raise GhcmError(message, code="GHCM-602", detail=f"{error}.", hint=hint) from None
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise GhcmError(f'"{path}" cannot be read', code="GHCM-602", detail=f"{error}.") from error
+        with open_lines(place(Path(), str(path)), "ending") as lines:
+            return list(lines)
+    except UNREADABLE as error:
+        raise unreadable(str(path), error) from error
 
 
-def _cells(row: dict[str | None, Any]) -> Mapping[str, Json]:
-    if None in row:
-        raise ValueError("there are more cells than in the header")
-    if None in row.values():
-        raise ValueError("there are fewer cells than in the header")
-    return {str(name): value for name, value in row.items()}
+T = TypeVar("T")
 
 
-def _rows(records: Sequence[Mapping[str, Json]], schema: Struct, path: Path) -> Rows:
+def _some(records: Sequence[T], path: Path) -> Sequence[T]:
+    if not records:
+        raise GhcmError(f'"{path}" has no records', code="GHCM-605")
+    return records
+
+
+def _fitting(records: Sequence[T], read: Callable[[T], tuple[object, ...]], path: Path) -> Rows:
     rows: list[tuple[object, ...]] = []
     for number, record in enumerate(records, 1):
-        values: list[object] = []
-        for field in schema.fields:
-            try:
-                values.append(_value(record.get(field.name), field.type, cell=path.suffix == ".csv"))
-            except ValueError as error:
-                message = f'record {number} of "{path}" does not fit'
-                raise GhcmError(message, code="GHCM-605", detail=f'"{field.name}": {error}.') from None
-        rows.append(tuple(values))
+        try:
+            rows.append(read(record))
+        except ValueError as error:
+            message = f'record {number} of "{path}" does not fit'
+            raise GhcmError(message, code="GHCM-605", detail=f"{error}.") from None
     return tuple(rows)
-
-
-def _value(found: Json, type_: Type, *, cell: bool) -> object:
-    """The canonical value of JSON, or of the text of a cell."""
-    if cell and isinstance(found, str):
-        return from_text_field(type_)(found)
-    return from_json(found, type_)
 
 
 def parameters_json(unit: Unit, given: Given) -> dict[str, object]:

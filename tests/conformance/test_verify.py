@@ -123,12 +123,13 @@ def test_the_command_says_what_it_has_run(tmp_path: Path) -> None:
     ("name", "text", "said"),
     [
         ("r.csv", "s,a,x,at\nb,5,1.5,2026-01-01\n,7,,\n", [("b", 5, 1.5, 1767225600000000), (None, 7, None, None)]),
-        ("r.csv", "s,a\nb,5\nb,5,6\n", 'record 2 of "r.csv" cannot be read'),
+        ("r.csv", "s,a\nb,5\nb,5,6\n", 'record 2 of "r.csv" does not fit'),
         ("r.csv", "\ufeffs,a\nb,5\n", [("b", 5, None, None)]),
-        ("r.csv", "s,a\nb,5\n7\n", 'record 2 of "r.csv" cannot be read'),
+        ("r.csv", "s,a\nb,5\n7\n", 'record 2 of "r.csv" does not fit'),
         ("r.csv", "s,a\nb,x\n", 'record 1 of "r.csv" does not fit'),
         ("r.jsonl", '{"s": "b", "a": 5}\n\nnope\n', 'line 3 of "r.jsonl" cannot be read'),
         ("r.jsonl", '{"s": "b", "a": 5}\n[1]\n', 'line 2 of "r.jsonl" cannot be read'),
+        ("r.jsonl", '{"s": "b", "a": "x"}\n', 'record 1 of "r.jsonl" does not fit'),
         ("r.jsonl", "", '"r.jsonl" has no records'),
     ],
 )
@@ -145,6 +146,7 @@ def test_records_are_given_as_json_or_csv(
         assert list(rows) == said
     except GhcmError as error:
         assert error.message == said
+        assert "does not fit" not in error.message or "field" in (error.detail or "")
 
 
 @pytest.mark.slow

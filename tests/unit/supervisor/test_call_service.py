@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.jobs.calls import CallState
+from ghcm.runtime.jobs.calls import Call, CallState
 from ghcm.runtime.jobs.store import JobState, Store, open_store
 from ghcm.runtime.pubsub.cache import START, Positioned, Topic
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State
@@ -105,14 +105,20 @@ def test_a_cache_that_is_away_fails_the_call_of_who_waits_and_leaves_that_of_who
     assert states == [CallState.ACCEPTED, CallState.FAILED]
 
 
+async def waited_for(service: CallService, cache: SlowCache) -> asyncio.Task[Call]:
+    """Somebody who waits for a call that nobody answers."""
+    cache.answers.set()
+    await take(service, "call")
+    waiting = asyncio.create_task(service.wait("call", 1000))
+    await asyncio.sleep(0)  # it waits now
+    return waiting
+
+
 def test_who_waits_learns_of_an_answer_that_nobody_tells(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(call_service, "_LOOK_SECONDS", 0.01)
 
     async def scene(service: CallService, cache: SlowCache) -> None:
-        cache.answers.set()
-        await take(service, "call")
-        waiting = asyncio.create_task(service.wait("call", 1000))
-        await asyncio.sleep(0)  # it waits now
+        waiting = await waited_for(service, cache)
         await service.cancel("call")
         assert (await waiting).state is CallState.CANCELLED
 
@@ -123,10 +129,7 @@ def test_nobody_waits_for_a_service_that_ends(store: Store, monkeypatch: pytest.
     monkeypatch.setattr(call_service, "_LOOK_SECONDS", 0.01)
 
     async def scene(service: CallService, cache: SlowCache) -> None:
-        cache.answers.set()
-        await take(service, "call")
-        waiting = asyncio.create_task(service.wait("call", 1000))
-        await asyncio.sleep(0)  # it waits now
+        waiting = await waited_for(service, cache)
         service.ending = True
         assert (await waiting).state is CallState.ACCEPTED
 
