@@ -130,7 +130,8 @@ class Bundle:
             raise GhcmError(
                 f'bundle "{self.path}" needs packages that are not installed: {", ".join(missing)}',
                 code="GHCM-613",
-                hint=f"install them: pip install {' '.join(missing)}",
+                hint=f"install them: pip install {' '.join(missing)}; one of the program's own is a file beside it, "
+                f"{_package(missing[0])}.py, when it is built.",
             )
 
     def _program(self, name: str) -> Program:
