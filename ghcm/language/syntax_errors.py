@@ -209,6 +209,13 @@ def _comment(scene: _Scene) -> str:
     return 'a comment begins with "#"' if scene.after == "FLOOR" or "//" in line else ""
 
 
+def _field(scene: _Scene) -> str:
+    """The name behind a dot that is wrong here."""
+    tokens = scene.piece.tokens
+    at = next(at for at, each in enumerate(tokens) if each is scene.found)
+    return str(tokens[at + 1]) if scene.after == "NAME" else "name"
+
+
 def _unit(word: Token | None) -> str | None:
     """How the language writes this unit of time."""
     said = str(word)
@@ -226,6 +233,8 @@ def _general(scene: _Scene) -> _Words:
         hint = 'write "..." + to_string(x) + "..."'
     if scene.kind == "STRING" and scene.after == "COLON" and "NAME" in scene.accepted:
         hint = f"names of fields stand without quotes; a map is written map_of({scene.found}, ...)"
+    if scene.kind == "DOT" and set(scene.accepted) == {"COLON"}:
+        hint = f"a field has a name: {{ {_field(scene)}: {scene.before}.{_field(scene)} }}"
     if scene.kind == "SPREAD" and "RSQB" in scene.accepted:
         hint = "lists are joined by xs + [x]"
     if scene.before == "distinct" and scene.kind == "NAME":

@@ -25,6 +25,7 @@ OPERATORS = {
     **dict.fromkeys(("inner_join", "innerJoin"), _meant("join")),
     **dict.fromkeys(("asof_join", "join_asof", "as_of_join"), "It is written join(other, id, asof = true)."),
     **dict.fromkeys(("interval_join", "intervalJoin"), "It is written join(other, id, within = 10s)."),
+    **dict.fromkeys(("count_by_key", "countByKey", "count_by_value", "countByValue", "value_counts"), _GROUPS),
     "having": "filter(...) behind aggregate(...) chooses among the groups.",
     "pivot": 'aggregate(by = x, a = sum(n, where = kind == "a"), ...) makes a column of each value.',
     **dict.fromkeys(("explode", "unnest"), "flat_map(r => r.xs) makes a record of each item."),
