@@ -49,6 +49,8 @@ def _typed(written: ast.Expr, scope: Scope) -> Expr:
             enum = enum_named(written.of, scope)
             if enum is not None:
                 return member_of(written, enum, context)
+            if isinstance(written.of, ast.Ref):
+                _check_owner(written.of, written.name, scope)
             return part_of(scope.typed(written.of), written.name, written.name_span or written.span, scope)
         case ast.Apply():
             return _applied(written, scope)
@@ -179,7 +181,13 @@ def named(written: ast.Ref, scope: Scope) -> Expr:
     raise _no_value(name, written.span, scope)
 
 
-def _no_value(name: str, span: Span | None, scope: Scope) -> Reported:
+def _check_owner(owner: ast.Ref, field: str, scope: Scope) -> None:
+    """Report `r.n` where fields stand alone, as in the arguments of aggregates, and nothing is called `r`."""
+    if field in scope.variables and owner.name not in scope.variables and owner.name not in scope.parameters:
+        raise _no_value(owner.name, owner.span, scope, f'Fields stand alone here: write "{field}".')
+
+
+def _no_value(name: str, span: Span | None, scope: Scope, said: str = "") -> Reported:
     kind = "collection" if name in scope.collections else scope.context.kinds.get(name, "")
     if kind:
         hint = {
@@ -197,7 +205,8 @@ def _no_value(name: str, span: Span | None, scope: Scope) -> Reported:
     names = scope.names
     detail = f"Known here: {', '.join(names)}." if 0 < len(names) <= _REASONABLE else ""
     owner = _column_owner(name, scope)
-    hint = f'did you mean "{owner}.{name}"?' if owner else foreign_idioms.VALUES.get(name, "") or suggest(name, names)
+    meant = f'did you mean "{owner}.{name}"?' if owner else foreign_idioms.VALUES.get(name, "") or suggest(name, names)
+    hint = said or meant
     return scope.report(Code.UNKNOWN_NAME, f'nothing is called "{name}" here', span, detail=detail, hint=hint)
 
 
