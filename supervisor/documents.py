@@ -65,6 +65,8 @@ class CallDocument(BaseModel):
     retry: RetryDocument | None
     """Where a process has ended that ran it, or where it waits for room."""
     rows: int | None
+    dead: int
+    """How many records have failed; they are dead letters."""
     sinks: dict[str, SinkDocument]
     error: CallError | None
     timings: dict[str, float]
@@ -179,7 +181,7 @@ def call(found: Call, data: list[Any] | None = None) -> dict[str, Any]:
         "deadline": _moment(found.instruction.deadline),
         "attempts": found.attempts,
         "retry": _retry(found),
-        **{part: told[part] for part in ("rows", "sinks", "error", "timings", "engine")},
+        **{part: told[part] for part in ("rows", "dead", "sinks", "error", "timings", "engine")},
         "as_of": _moment(feedback.as_of),
         "links": {"self": here, "data": f"{here}/data"},
         "data": data,

@@ -90,6 +90,8 @@ def _print(server: Server, call: dict[str, Any], here: str, *, wait: bool, csv: 
                 terminal.table(("sink", "rows"), written, "no rows")
             else:
                 _print_rows(rows, csv)
+            if call["dead"]:
+                _warn_of_dead(call)
             begin, end = (datetime.fromisoformat(call[name]) for name in ("accepted", "ended"))
             terminal.note(f"done in {(end - begin).total_seconds():.3f} s, {call['engine']}")
         case "failed":
@@ -98,6 +100,14 @@ def _print(server: Server, call: dict[str, Any], here: str, *, wait: bool, csv: 
             terminal.say(f"{call['id']}: {state}")
             if call["error"] is not None:
                 terminal.error(GhcmError.of(call["error"]))
+
+
+def _warn_of_dead(call: dict[str, Any]) -> None:
+    """Say that records have failed, and where they are."""
+    from ghcm.cli.run_report import counted
+
+    failed = f"{counted(call['dead'], 'record')} failed (ghcm dead {call['program']} --unit {call['unit']})"
+    terminal.warn(f"warning: {failed}" if call["rows"] else f"warning: there are no rows, as {failed}")
 
 
 def _rows(server: Server, call: dict[str, Any], here: str) -> Iterator[Any] | None:

@@ -338,8 +338,9 @@ def _feedback(id_: str, outcome: Outcome) -> Feedback:
     sinks = outcome.sinks or {}
     rows = len(outcome.rows) if outcome.reply is not None else sum(sink.rows for sink in sinks.values())
     timings = {"run": round(outcome.seconds, 6)}
-    detail = said_of(len(outcome.dead_letters), outcome.rounds)
-    return Feedback(id_, State.DONE, 1.0, detail, sinks=sinks, rows=rows, timings=timings, as_of=outcome.as_of)
+    dead, as_of = len(outcome.dead_letters), outcome.as_of
+    detail = said_of(dead, outcome.rounds)
+    return Feedback(id_, State.DONE, 1.0, detail, sinks=sinks, rows=rows, timings=timings, as_of=as_of, dead=dead)
 
 
 class Responders:

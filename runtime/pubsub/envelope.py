@@ -94,7 +94,8 @@ class Failed:
 @dataclass(frozen=True, slots=True)
 class Feedback:
     """How the call `id` goes or went. `progress` from 0 to 1; `sinks` by name; `timings` in seconds; `as_of` the
-    watermark of the state that was read (microseconds); `error` only with `FAILED`; `engine` is who ran it.
+    watermark of the state that was read (microseconds); `error` only with `FAILED`; `engine` is who ran it; `dead`
+    records failed and went to the dead letters.
     """
 
     id: str
@@ -107,6 +108,7 @@ class Feedback:
     timings: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     as_of: int | None = None
     engine: str = ""
+    dead: int = 0
 
     @property
     def final(self) -> bool:

@@ -174,9 +174,8 @@ class Execution:
         self._publish(cast("Sequence[Mapping[str, Any]]", result.get("calls", ())), versions)
         dead = int(result["dead"])
         detail = said_of(dead, cast("Mapping[str, int]", result.get("rounds", {})))
-        return Feedback(
-            id, State.DONE, progress=1.0, detail=detail, sinks=versions, rows=int(result["rows"]), timings=timings
-        )
+        rows = int(result["rows"])
+        return Feedback(id, State.DONE, 1.0, detail, sinks=versions, rows=rows, timings=timings, dead=dead)
 
     def _run_job(self, spark: SparkSession, slot: int) -> Mapping[str, Any]:
         instruction, context = self.instruction, spark.sparkContext

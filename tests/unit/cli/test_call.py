@@ -11,14 +11,18 @@ import pytest
 from ghcm.cli.call import call
 
 ROWS = [{"n": n} for n in range(2300)]
-DONE = {
+DONE: dict[str, object] = {
     "state": "done",
     "accepted": "2026-01-02T03:04:05Z",
     "ended": "2026-01-02T03:04:06Z",
     "engine": "native",
     "links": {"self": "/calls/1"},
     "data": None,
+    "program": "shop",
+    "rows": len(ROWS),
+    "dead": 0,
 }
+FAILED: dict[str, object] = DONE | {"unit": "none", "data": list[object](), "rows": 0, "dead": 2}
 
 
 @pytest.fixture
@@ -28,7 +32,7 @@ def server() -> Iterator[str]:
     class Answers(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
-            self.answer(DONE)
+            self.answer(FAILED if "/units/none/" in self.path else DONE)
 
         def do_GET(self) -> None:
             path = urlsplit(self.path)
@@ -67,3 +71,9 @@ def test_all_rows_are_printed_and_a_table_says_what_it_leaves_out(
     said = capsys.readouterr()
     assert said.out.split() == ["n", *(str(row["n"]) for row in ROWS[:1000])]
     assert "these are the first 1000" in said.err
+
+
+def test_a_call_whose_records_have_failed_says_so(server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    call("shop.none", wait=True, server=server)
+    said = capsys.readouterr()
+    assert "warning: there are no rows, as 2 records failed (ghcm dead shop --unit none)" in said.err

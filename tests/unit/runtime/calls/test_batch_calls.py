@@ -73,7 +73,7 @@ def test_small_calls_are_run_here_and_large_ones_go_to_spark(tmp_path: Path) -> 
         send("1", "sell", {"item": "tea", "n": 5})
         sold = _answer(caches["sell"], "1")
         assert (sold.state, sold.engine, sold.sinks) == (State.DONE, "native", {"sales": SinkVersion("1", 1)})
-        assert sold.detail == "1 record failed and went to the dead letters"
+        assert (sold.detail, sold.dead) == ("1 record failed and went to the dead letters", 1)
         send("2", "sell", {"item": "tea", "n": 7})
         send("2", "sell", {"item": "tea", "n": 7})  # the same call
         _answer(caches["sell"], "2")
