@@ -8,13 +8,14 @@ import asyncio
 import json
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from fastapi import Body, FastAPI, Header, Query, Request, Response
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 
+from ghcm.errors import listed
 from ghcm.runtime.access.scopes import Action
 from ghcm.runtime.jobs.calls import Call, CallStore
 from ghcm.runtime.logs import trace_of
@@ -120,14 +121,21 @@ def add_unit(app: FastAPI, calls: Calls, unit: KnownUnit) -> None:
         deadline: Annotated[
             float | None, Query(gt=0, le=longest, description="Seconds until the call expires if it has no answer.")
         ] = None,
+        engine: Annotated[
+            Literal["native", "spark"] | None,
+            Query(description="Who is to run it, of those that can; by default whom the size of its input suits."),
+        ] = None,
         idempotency_key: Key = None,
     ) -> Response:
+        _check_engine(unit, engine)
         values: dict[str, object] = parameters.model_dump(by_alias=True)
         job = calls.catalogue.programs[unit.program].job.id
         caller = str(asking(request.scope))
         id = None if idempotency_key is None else call_id(caller, idempotency_key)
         trace = trace_of(request.headers.get("traceparent", ""))
-        call, _ = await calls.service.take(unit, values, id=id, seconds=deadline, job=job, trace=trace, caller=caller)
+        call, _ = await calls.service.take(
+            unit, values, id=id, seconds=deadline, job=job, trace=trace, caller=caller, engine=engine or ""
+        )
         return await calls.answer(call, wait)
 
     # The model is known only now, so it cannot stand in the annotation above.
@@ -145,6 +153,14 @@ def add_unit(app: FastAPI, calls: Calls, unit: KnownUnit) -> None:
         responses=_CALLED,
         route_class_override=_AsWritten,
     )
+
+
+def _check_engine(unit: KnownUnit, engine: str | None) -> None:
+    """Problem 422 where that engine cannot run the unit."""
+    if engine is not None and engine not in unit.engines:
+        message = f'unit "{unit.unit.name}" does not run on {engine}'
+        hint = "ghcm explain --engines says what keeps it from that."
+        raise Problem(422, "GHCM-320", message, detail=f"It runs on {listed(unit.engines)}.", hint=hint)
 
 
 class _Written(Request):

@@ -80,10 +80,11 @@ class CallService:
         job: str,
         trace: str = "",
         caller: str = "",
+        engine: str = "",
     ) -> tuple[Call, bool]:
         """Accept a call of a program that runs as this job and send it; the call, and whether it is new. An id that was
         used is that call. GhcmError for a new one where the job is being stopped, or has been, or where the caller or
-        the unit has too many. `trace` is the id of the trace that it belongs to.
+        the unit has too many. `trace` is the id of the trace that it belongs to, `engine` who is to run it.
         """
         self.quotas.charge(publisher_of(caller))
         instruction = Instruction(
@@ -95,6 +96,7 @@ class CallService:
             deadline=now_us() + int(self._seconds(unit, seconds) * 1_000_000),
             trace=trace,
             publisher=publisher_of(caller),
+            engine=engine,
         )
         try:  # at once, since a way through a thread and back takes longer than the work
             call, new = self._accept(instruction, wait=False, job=job)

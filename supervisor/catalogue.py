@@ -26,12 +26,13 @@ log = logging.getLogger("ghcm.supervisor")
 
 @dataclass(frozen=True, slots=True)
 class KnownUnit:
-    """A responsive unit: where its calls go and what they may hold."""
+    """A responsive unit: where its calls go, what they may hold, and the engines that can run it."""
 
     program: str
     unit: Unit
     cache: Topic
     model: type[BaseModel]
+    engines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +104,11 @@ class Reader:
 def _known(job: Job, base: Path) -> KnownProgram:
     bundle = Bundle.open(Path(job.bundle))
     program = bundle.program
+    engines = {unit.name: tuple(unit.modules) for unit in bundle.manifest.units}
     units = {
-        unit.name: KnownUnit(program.name, unit, topic_of(program, unit), parameters_model(unit))
+        unit.name: KnownUnit(
+            program.name, unit, topic_of(program, unit), parameters_model(unit), engines.get(unit.name, ())
+        )
         for unit in program.units
         if unit.responsive
     }

@@ -26,6 +26,11 @@ Id = Annotated[
     typer.Option("--id", metavar="ID", help="A name of your own for the call; the same name is the same call."),
 ]
 
+Engine = Annotated[
+    str | None,
+    typer.Option("--engine", metavar="NAME", help="Who runs a batch unit, native or spark, if it runs on both."),
+]
+
 At = Annotated[
     str | None,
     typer.Option("--server", metavar="URL", help="A server elsewhere; GHCM_SERVER and GHCM_TOKEN are looked at, too."),
@@ -41,6 +46,7 @@ def call(  # noqa: PLR0913, PLR0917 - the options of a call, by name
     wait: Wait = False,
     deadline: Deadline = None,
     id: Id = None,
+    engine: Engine = None,
     server: At = None,
     csv: Csv = False,
     state: State = None,
@@ -53,7 +59,7 @@ def call(  # noqa: PLR0913, PLR0917 - the options of a call, by name
         raise GhcmError(f'"{unit}" names no unit', code="GHCM-605", hint="write PROGRAM.UNIT, as in traffic.rebuild")
     asked = server_of(server, state)
     parameters = _parameters(asked, program, name, arguments or [])
-    words = {"deadline": deadline, "wait": _ROUND if wait else None}
+    words = {"deadline": deadline, "engine": engine, "wait": _ROUND if wait else None}
     query = urlencode({key: value for key, value in words.items() if value is not None})
     calls = f"/programs/{quote(program)}/units/{quote(name)}/calls"
     headers = {} if id is None else {"Idempotency-Key": id}

@@ -164,12 +164,12 @@ class Responder:
         }
 
     def _left_to_spark(self, instruction: Instruction) -> bool:
-        """Whether a call reads too much for this engine and is Spark's from now on; in the thread that receives."""
+        """Whether a call asks for Spark, or reads too much, and is sent there; in the thread that receives."""
         unit, services = self.unit, self._services
-        if "spark" not in unit.engines:
+        if "spark" not in unit.engines or instruction.engine == "native":
             return False
-        why = too_large(services.program, unit, instruction, services.connections)
-        if not why:
+        why = "its caller asks for it" if instruction.engine == "spark" else ""
+        if not (why := why or too_large(services.program, unit, instruction, services.connections)):
             return False
         _log.info('call "%s" goes to Spark: %s', instruction.id, why)
         if self._spark_cache is None:
@@ -337,8 +337,7 @@ def _feedback(id_: str, outcome: Outcome) -> Feedback:
         return failure(id_, error)
     sinks = outcome.sinks or {}
     rows = len(outcome.rows) if outcome.reply is not None else sum(sink.rows for sink in sinks.values())
-    timings = {"run": round(outcome.seconds, 6)}
-    dead, as_of = len(outcome.dead_letters), outcome.as_of
+    timings, dead, as_of = {"run": round(outcome.seconds, 6)}, len(outcome.dead_letters), outcome.as_of
     detail = said_of(dead, outcome.rounds)
     return Feedback(id_, State.DONE, 1.0, detail, sinks=sinks, rows=rows, timings=timings, as_of=as_of, dead=dead)
 

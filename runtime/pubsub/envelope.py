@@ -47,7 +47,8 @@ FINAL = frozenset({State.DONE, State.FAILED, State.EXPIRED, State.CANCELLED})
 @dataclass(frozen=True, slots=True)
 class Instruction:
     """A call of a unit. `id` is unique and the idempotency key; `reply` the address that feedback goes to (None: nobody
-    waits); `deadline` in microseconds since 1970 UTC; `versions` the sink versions that the called unit has to read.
+    waits); `deadline` in microseconds since 1970 UTC; `versions` the sink versions that the called unit has to read;
+    `engine` who is to run it, empty: whom its input suits.
     """
 
     id: str
@@ -59,6 +60,7 @@ class Instruction:
     trace: str = ""
     publisher: str = ""
     versions: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    engine: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ responsive stream most_visited(n: int = 1) {
   watch.totals.read().top(n, by = p => p.value).reply()
 }
 
-responsive batch longer(than: int) engine = spark {
+responsive batch longer(than: int) {
   lake.read().filter(v => v.seconds > than).count().reply()
 }
 """
@@ -73,5 +73,9 @@ def test_streams_run_and_units_are_called(bundle: Path, daemon: Running) -> None
     until(lambda: daemon.job(job)["inputs_done"], "the inputs to be read")
     pages = daemon.cli("call", "visits.most_visited", "n=2", "--wait", "--json")
     assert json.loads(pages.stdout)["data"] == [{"key": "/docs", "value": 20}, {"key": "/", "value": 7}], pages.stderr
-    counted = daemon.cli("call", "visits.longer", "than=3", "--wait", "--json")
-    assert json.loads(counted.stdout)["data"] == [2], counted.stderr + daemon.log("spark")
+    for engine in ("native", "spark"):
+        counted = daemon.cli("call", "visits.longer", "than=3", "--wait", "--json", "--engine", engine)
+        answer = json.loads(counted.stdout)
+        assert (answer["data"], answer["engine"]) == ([2], engine), counted.stderr + daemon.log("spark")
+    refused = daemon.cli("call", "visits.most_visited", "--engine", "spark")
+    assert refused.returncode == 1 and 'unit "most_visited" does not run on spark' in refused.stderr

@@ -50,6 +50,12 @@ def test_odd_questions_have_answers(shop: Served, path: str, status: int) -> Non
     assert answer.status == status, answer.body
 
 
+@pytest.mark.parametrize(("engine", "status"), [("native", 200), ("spark", 422), ("duckdb", 422)])
+def test_a_call_may_name_an_engine_that_runs_its_unit(shop: Served, engine: str, status: int) -> None:
+    answer = shop.post(f"{CALLS}?wait=60&engine={engine}", {"item": "tea"})
+    assert answer.status == status, answer.body
+
+
 def test_a_column_that_is_asked_for_twice_is_given_once(shop: Served) -> None:
     assert shop.get(f"{ROWS}?columns=item,item&limit=1").json["rows"] == [{"item": "tea"}]
 

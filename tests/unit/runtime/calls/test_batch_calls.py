@@ -98,6 +98,12 @@ def test_small_calls_are_run_here_and_large_ones_go_to_spark(tmp_path: Path) -> 
         store.calls.finish("5", Feedback("5", State.DONE, 1.0, rows=3, engine="spark"))
         assert _answer(caches["count"], "5").engine == "spark"  # told by who had taken the call
 
+        caches["total"].send(Instruction("asked", "shop", "total", {}, engine="spark"))
+        asked = connections.cache(spark_topic_of(program, program.unit("total")), "shop", "spark")
+        small = asked.receive("total", 30)
+        assert small is not None and small.instruction.id == "asked"
+        asked.close()
+
         send("6", "long", {})
         while (call := store.calls.get("6")) is None or "rows read" not in call.feedback.detail:
             engine.check()
