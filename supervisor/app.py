@@ -28,7 +28,16 @@ from ghcm.runtime.keeping import keep
 from ghcm.runtime.pubsub.cache import FEEDBACK_SECONDS
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.settings import Settings
-from ghcm.supervisor import call_routes, chart_routes, job_routes, pages, problems, sink_routes, status_routes
+from ghcm.supervisor import (
+    call_routes,
+    chart_routes,
+    job_routes,
+    pages,
+    problems,
+    sink_events,
+    sink_routes,
+    status_routes,
+)
 from ghcm.supervisor.access.identity import Identity
 from ghcm.supervisor.access.issuer import issuer_of
 from ghcm.supervisor.access.needs import UNKNOWN_CALLER, ask_at_each_route
@@ -177,6 +186,7 @@ class Supervisor:
         call_routes.add_charts(app, calls, self._renderer)
         shown = Shown(catalogue, self._connections, self._watches, self.state.dead)
         sink_routes.add(app, shown, self.settings.limits.rows)
+        sink_events.add(app, shown, lambda: service.ending)
         chart_routes.add(app, shown, self._renderer, self.settings.limits.rows)
         pages.add(app, shown, self._renderer.warm)
         self._identity.add(app)

@@ -137,7 +137,7 @@ def opened(gate: Gate) -> ASGIApp:
         gate,
         allow_origins=gate.http.origins,
         allow_methods=("GET", "POST", "DELETE"),
-        allow_headers=("Authorization", "Content-Type", "Idempotency-Key", "If-None-Match"),
+        allow_headers=("Authorization", "Content-Type", "Idempotency-Key", "If-None-Match", "Last-Event-ID"),
         expose_headers=("ETag", "Link", "Location", "Retry-After", "X-Total-Count"),
     )
 

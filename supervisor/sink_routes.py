@@ -80,7 +80,11 @@ class Shown:
 
     async def snapshot(self, program: str, sink: str) -> SinkSnapshot:
         """The sink as it is now."""
-        return await asyncio.to_thread(self._watch(program, self.sink(program, sink)).snapshot)
+        return await asyncio.to_thread(self.watch(program, sink).snapshot)
+
+    def watch(self, program: str, sink: str) -> SinkWatch:
+        """The watch of a sink; Problem 404 where there is none, or nobody can look at it."""
+        return self._watch(program, self.sink(program, sink))
 
     async def sinks(self, program: str) -> list[ShownSink]:
         """All sinks that can be read, in the order of the program."""
@@ -100,7 +104,7 @@ class Shown:
                 rows=commit.rows if commit else None,
                 version=commit.version if commit else None,
                 as_of=timestamp_text(commit.time) if commit else None,
-                links={"rows": f"{here}/rows", "chart": f"{here}/chart"},
+                links={"rows": f"{here}/rows", "events": f"{here}/events", "chart": f"{here}/chart"},
             )
 
     def _watch(self, program: str, sink: Sink) -> SinkWatch:

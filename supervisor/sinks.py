@@ -6,7 +6,9 @@ selection is a Problem 422 that says which columns there are. Snapshots block, a
 """
 
 import json
+import math
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, TypeAlias, assert_never, cast
@@ -50,11 +52,25 @@ class SinkWatch:
         self.sink, self.connections = sink, connections
         self._view = view(sink, connections)
         self._lock = threading.Lock()
+        self._looked, self._commits = -math.inf, list[Commit]()
 
     def latest(self) -> Commit | None:
         """The latest commit, without its rows."""
         with self._lock:
             return self._view.latest()
+
+    def commits(self, age: float) -> Sequence[Commit]:
+        """The commits that can be told apart, oldest first, as they were so many seconds ago at most."""
+        with self._lock:
+            if (seen := self.seen(age)) is not None:
+                return seen
+            self._commits = self._view.commits()
+            self._looked = time.monotonic()
+            return self._commits
+
+    def seen(self, age: float) -> Sequence[Commit] | None:
+        """The same where somebody has looked within this time; else None. Never blocks."""
+        return self._commits if time.monotonic() - self._looked < age else None
 
     def snapshot(self) -> SinkSnapshot:
         """The sink as it is now."""

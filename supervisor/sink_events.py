@@ -1,0 +1,181 @@
+"""What is new in the sinks of a program, told over HTTP to whoever listens: server-sent events, one or more for each
+commit, for as long as he does.
+
+A commit of what is appended is told with the rows that it added, any other with what the sink holds then. The id of an
+event is the version of its commit, so who listens again with `Last-Event-ID`, as browsers do by themselves, misses
+nothing. Sinks are looked at while somebody listens, once for all who do. Who takes an event slowly is given the next
+one later: nothing waits for him here but that one.
+
+Annotations are evaluated (no `from __future__ import annotations`), as FastAPI asks for.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Header, Query
+from fastapi.responses import StreamingResponse
+
+from ghcm.errors import GhcmError
+from ghcm.runtime.access.scopes import Action
+from ghcm.runtime.sinks.backend import Commit
+from ghcm.runtime.sinks.sink import rows_of_call
+from ghcm.spg.connectors import Mode
+from ghcm.supervisor.access.needs import needs
+from ghcm.supervisor.problems import PROBLEM, Problem, problem_of
+from ghcm.supervisor.sink_routes import PROBLEMS, Shown
+from ghcm.supervisor.sinks import Selection, SinkWatch, documents, select
+from ghcm.values import compact, to_json
+from ghcm.values.timestamps import timestamp_text
+
+_LOOK_S = 0.25
+"""How often a sink is looked at that somebody listens to."""
+
+_QUIET_S = 15.0
+"""After so much silence a line says that the server is there."""
+
+_LONGEST_S = 300.0
+"""When a listener has to ask again, so that it is seen whether he still may, and what the program is by now."""
+
+_ROWS = 1000
+"""Rows of an event."""
+
+_BEGINNING = "start"
+
+ANSWERS: dict[int | str, dict[str, Any]] = {
+    **PROBLEMS,
+    200: {"content": {"text/event-stream": {}}, "description": "Events `rows`, `state` and `problem`."},
+    410: PROBLEM | {"description": "Versions behind that one can no longer be told apart."},
+}
+
+After = Annotated[
+    str | None,
+    Query(
+        max_length=300,
+        description="The version behind which to begin, or `start`: with all that can be told apart. By default what "
+        "comes from now on is told, of a sink that is not appended to also what it holds.",
+    ),
+]
+LastEvent = Annotated[
+    str | None, Header(alias="Last-Event-ID", max_length=300, description="The same, and goes before it.")
+]
+
+
+def add(app: FastAPI, shown: Shown, ending: Callable[[], bool]) -> None:
+    """Add the endpoint; `ending` says whether the server is, so that nobody is to listen any longer."""
+
+    @app.get(
+        "/programs/{program}/sinks/{sink}/events",
+        tags=["sinks"],
+        summary="What is new in a sink, as server-sent events",
+        responses=ANSWERS,
+        response_class=StreamingResponse,
+    )
+    @needs(Action.READ)
+    async def listen(program: str, sink: str, after: After = None, last_event: LastEvent = None) -> StreamingResponse:
+        watch = shown.watch(program, sink)
+        given = after if last_event is None else last_event
+        listener = _Listener(watch, program, ending, await asyncio.to_thread(_begun, watch, given))
+        headers = {"X-Accel-Buffering": "no"}  # a proxy that collects would tell what is new when it is old
+        return StreamingResponse(listener.events(), headers=headers, media_type="text/event-stream")
+
+
+def _begun(watch: SinkWatch, after: str | None) -> str | None:
+    """The version behind which a listener begins; None: before all. Problem 410 where nobody knows what came behind it.
+    Blocks.
+    """
+    versions = [each.version for each in watch.commits(_LOOK_S)]
+    appended = watch.sink.mode is Mode.APPEND
+    if after is None:
+        return versions[-1] if versions and appended else None
+    if after == _BEGINNING:
+        return None
+    if appended and after not in versions:
+        message = f'sink "{watch.sink.name}" has no version "{after}", or no longer knows what came behind it'
+        hint = f"ask for its rows, and listen with ?after={_BEGINNING} or without a version."
+        raise Problem(410, "GHCM-732", message, hint=hint)
+    return after
+
+
+@dataclass(slots=True)
+class _Listener:
+    """Who listens to a sink, and the version that he was told last."""
+
+    watch: SinkWatch
+    program: str
+    ending: Callable[[], bool]
+    last: str | None
+
+    async def events(self) -> AsyncIterator[str]:
+        """What he is told."""
+        begun = told = time.monotonic()
+        yield "retry: 1000\n\n"
+        try:
+            while not self.ending() and time.monotonic() - begun < _LONGEST_S:
+                for commit in _behind(await self._commits(), self.last):
+                    async for event in self._told(commit):
+                        yield event
+                    self.last, told = commit.version, time.monotonic()
+                if time.monotonic() - told > _QUIET_S:
+                    yield ":\n\n"
+                    told = time.monotonic()
+                await asyncio.sleep(_LOOK_S)
+        except GhcmError as error:
+            yield _event("problem", problem_of(error).document())
+
+    async def _commits(self) -> Sequence[Commit]:
+        """The commits that can be told apart; of a sink that is not appended to the latest one."""
+        fresh = self.watch.seen(_LOOK_S)
+        commits = fresh if fresh is not None else await asyncio.to_thread(self.watch.commits, _LOOK_S)
+        return commits if self.watch.sink.mode is Mode.APPEND else commits[-1:]
+
+    async def _told(self, commit: Commit) -> AsyncIterator[str]:
+        """The events of a commit; the last of them has its id."""
+        if self.watch.sink.mode is not Mode.APPEND:
+            yield await asyncio.to_thread(self._state)
+            return
+        offset, more = 0, True
+        while more:
+            event, rows, total = await asyncio.to_thread(self._page, commit, offset)
+            offset += rows
+            more = bool(rows) and offset < total
+            yield event
+
+    def _page(self, commit: Commit, offset: int) -> tuple[str, int, int]:
+        """Some rows of a commit as an event, how many they are, and how many there are in all. Blocks."""
+        sink, version = self.watch.sink, commit.version
+        found = rows_of_call(sink, self.watch.connections, call=version, version=version, limit=_ROWS, offset=offset)
+        rows = [to_json(tuple(row), sink.columns) for row in found.rows]
+        whole = not rows or offset + len(rows) >= found.total
+        document = self._document(version, commit.time, found.total, rows)
+        return _event("rows", document, version if whole else None), len(rows), found.total
+
+    def _state(self) -> str:
+        """What the sink holds as an event: its newest rows. Blocks."""
+        found = self.watch.snapshot()
+        selected = select(found, Selection(limit=_ROWS))
+        total = found.rows if found.rows is not None else selected.total
+        return _event("state", self._document(found.version, found.as_of, total, documents(selected)), found.version)
+
+    def _document(self, version: str | None, time: int | None, total: int, rows: Sequence[object]) -> dict[str, object]:
+        as_of = None if time is None else timestamp_text(time)
+        about = {"program": self.program, "sink": self.watch.sink.name, "version": version, "as_of": as_of}
+        return {**about, "total": total, "rows": rows}
+
+
+def _behind(commits: Sequence[Commit], last: str | None) -> Sequence[Commit]:
+    """The commits that came after that version; all where it can no longer be told from others.
+
+    >>> _behind([Commit("a", 1, 0), Commit("b", 1, 1)], "a")
+    [Commit(version='b', rows=1, time=1)]
+    """
+    versions = [each.version for each in commits]
+    return commits[versions.index(last) + 1 :] if last in versions else commits
+
+
+def _event(kind: str, document: object, id: str | None = None) -> str:
+    """An event, which is a line of JSON."""
+    named = "" if id is None else f"id: {id}\n"
+    return f"event: {kind}\n{named}data: {compact(document)}\n\n"

@@ -1,0 +1,122 @@
+"""Who listens to a sink over HTTP is told of each commit once, also where he comes again later."""
+
+import json
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPResponse
+from typing import Any
+
+import pytest
+
+from ghcm.supervisor import sink_events
+from tests.unit.supervisor.serving import PROGRAM, Served, serving
+
+UNITS = """
+sink noted = parquet("noted", mode = append)
+
+responsive stream note(least: int) { watch.totals.read().filter(p => p.value >= least).to(noted) }
+"""
+BOTH = [{"key": "=1+1", "value": 4}, {"key": "tea", "value": 8}]
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serving(tmp_path_factory.mktemp("shop"), PROGRAM + UNITS, access={"required": True}) as served:
+        yield served
+
+
+@dataclass(frozen=True)
+class Listening:
+    """An answer that has begun, whose events come one by one."""
+
+    answer: HTTPResponse
+
+    def event(self) -> dict[str, str]:
+        """The next event, its data read, as soon as it has come."""
+        found: dict[str, str] = {}
+        while line := self.answer.readline().decode().rstrip("\n"):
+            name, _, text = line.partition(":")
+            found[name] = text.strip()
+        return found
+
+    def told(self) -> tuple[str, str | None, list[Any], int]:
+        """Kind, id, rows in the order of their keys, and how many there are in all, of the next event."""
+        found = self.event()
+        data = json.loads(found["data"])
+        return found["event"], found.get("id"), sorted(data["rows"], key=lambda row: row["key"]), data["total"]
+
+
+@contextmanager
+def listening(shop: Served, sink: str, after: str = "", **headers: str) -> Generator[Listening]:
+    """Somebody who listens, and has been answered."""
+    connection = HTTPConnection("127.0.0.1", shop.port, timeout=60)
+    try:
+        asked = {name.replace("_", "-"): value for name, value in headers.items()} | shop.token("read:shop")
+        connection.request("GET", f"/programs/shop/sinks/{sink}/events{after}", headers=asked)
+        found = Listening(connection.getresponse())
+        assert found.answer.status == 200 and found.answer.headers["content-type"].startswith("text/event-stream")
+        assert found.event() == {"retry": "1000"}
+        yield found
+    finally:
+        connection.close()
+
+
+def call(shop: Served, unit: str, least: int) -> str:
+    """The version that a call has committed, which is its id."""
+    found = shop.post(f"/programs/shop/units/{unit}/calls?wait=60", {"least": least}, **shop.token("call:shop")).json
+    assert found["state"] == "done", found
+    return str(found["id"])
+
+
+def test_each_commit_is_told_once_also_to_who_comes_again(shop: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    with listening(shop, "noted") as live:
+        first = call(shop, "note", 5)
+        assert live.told() == ("rows", first, [BOTH[1]], 1)
+    second = call(shop, "note", 0)
+    with listening(shop, "noted", "?after=start", Last_Event_ID=first) as again:
+        assert again.told() == ("rows", second, BOTH, 2)
+        third = call(shop, "note", 100)
+        assert again.told() == ("rows", third, [], 0)
+    monkeypatch.setattr(sink_events, "_ROWS", 1)
+    with listening(shop, "noted", "?after=start") as all_of_it:
+        assert all_of_it.told() == ("rows", first, [BOTH[1]], 1)
+        parts = [all_of_it.told(), all_of_it.told()]  # the version is told with the last of its rows
+        assert [id for _, id, _, _ in parts] == [None, second]
+        assert sorted((row for _, _, rows, _ in parts for row in rows), key=lambda row: row["key"]) == BOTH
+        assert all_of_it.told() == ("rows", third, [], 0)
+
+
+def test_of_a_sink_that_keeps_the_latest_it_is_told_what_it_holds(shop: Served) -> None:
+    first = call(shop, "store", 5)
+    with listening(shop, "found") as live:
+        assert live.told() == ("state", first, [BOTH[1]], 1)
+        second = call(shop, "store", 0)
+        assert live.told() == ("state", second, BOTH, 2)
+    with listening(shop, "found", Last_Event_ID=second) as again:
+        third = call(shop, "store", 0)
+        assert again.told() == ("state", third, BOTH, 2)
+
+
+def test_a_listener_has_to_ask_again_after_a_while(shop: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sink_events, "_QUIET_S", 0.0)
+    with listening(shop, "noted") as quiet:
+        assert quiet.event() == {"": ""}  # a comment, so that nobody takes the connection for dead
+        monkeypatch.setattr(sink_events, "_LONGEST_S", 0.0)
+        while quiet.event():
+            pass
+        assert quiet.answer.isclosed()
+
+
+@pytest.mark.parametrize(
+    ("path", "scopes", "status", "code"),
+    [
+        ("noted/events?after=never", "read:shop", 410, "GHCM-732"),
+        ("nothing/events", "read:shop", 404, "GHCM-341"),
+        ("noted/events", "call:shop", 403, "GHCM-351"),
+        ("noted/events", "read:other", 403, "GHCM-351"),
+    ],
+)
+def test_who_cannot_listen_is_told_why(shop: Served, path: str, scopes: str, status: int, code: str) -> None:
+    answer = shop.get(f"/programs/shop/sinks/{path}", **shop.token(scopes))
+    assert (answer.status, answer.json["code"]) == (status, code), answer.body
