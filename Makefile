@@ -9,6 +9,7 @@ BIN   := .venv/bin
 READY := .venv/.ready
 BROWSER := .venv/.browser
 CLASSES := .venv/.spark-classes.jsa
+BYTECODE := .venv/.bytecode
 ARGS  ?=
 DATA  ?=
 export DATA
@@ -34,6 +35,11 @@ $(CLASSES): tests/java_classes.py $(READY)
 	@echo 'setup: keeping the classes of Spark and Kafka for the tests (half a minute, once)'
 	@$(BIN)/python -m tests.java_classes 2>.venv/.classes.log || { cat .venv/.classes.log; echo 'setup: tests do without'; }
 
+# Four processes at once would each compile all modules.
+$(BYTECODE): $(READY)
+	@$(BIN)/pytest -q --collect-only >/dev/null 2>&1 || true  # what is wrong is said by the run itself
+	@touch $@
+
 demo: $(READY)
 	@$(BIN)/python examples/traffic/demo.py $(if $(DATA),"$$DATA") $(ARGS)
 
@@ -41,7 +47,7 @@ demo: $(READY)
 # two cores idle. Files are taken in the order of tests/conftest.py, not by the number of their tests: the longest have one.
 # A process that crashes ends the run: the file that it was at would crash the next one too, and the run never end.
 # PYTEST_STATUS, of the environment, names a file for pytest's exit code: make knows only failure, and says so on a line of its own.
-test: $(READY) $(BROWSER) $(CLASSES)
+test: $(READY) $(BROWSER) $(CLASSES) $(BYTECODE)
 	@$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 $(ARGS); status=$$?; \
 	if [ -n "$$PYTEST_STATUS" ]; then echo $$status > "$$PYTEST_STATUS"; else exit $$status; fi
 
