@@ -85,6 +85,8 @@ def _files(scope: Scope, task: Task, files: Files) -> str:
     options = f", separator={quote(format_.separator)}" if format_.separator != "," else ""
     options += ", keeps_empty=True" if format_.keeps_empty else ""
     options += f", compression={quote(files.compression)}" if files.compression != "ending" else ""
+    texts = scope.checks.columns.get(task.id, ())
+    options += f", by_group=[{', '.join(map(quote, texts))}]" if texts else ""
     name = f"{format_.name}_files" if format_.name in ("parquet", "arrow") else format_.name
     return f"return read_{name}(job, {step}, {quote(files.path)}{options})"
 

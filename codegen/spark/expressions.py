@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from ghcm.codegen.spark.functions import EMITTED
+from ghcm.codegen.spark.group_checks import NO_CHECKS, GroupChecks
 from ghcm.codegen.spark.library.sql import named, quoted, text
 from ghcm.codegen.spark.names import ahead, with_columns_ahead
 from ghcm.codegen.spark.schemas import Schemas
@@ -242,7 +243,7 @@ _EACH = {"map": "transform", "filter": "filter", "any": "exists", "all": "forall
 class Scope:
     """One task: `id` and `origin` name it in dead letters, `takes` is its first input, `sides` all of them, `inputs`
     the names of their data frames, `keep` the hidden columns that it gives on. `united`: what it gives comes to a union
-    in the same stage.
+    in the same stage. `checks`: what is checked of its groups, or of those that its rows come to.
     """
 
     program: Program
@@ -256,6 +257,7 @@ class Scope:
     inputs: tuple[str, ...]
     keep: frozenset[str]
     united: bool = False
+    checks: GroupChecks = NO_CHECKS
 
     @property
     def emitter(self) -> Emitter:

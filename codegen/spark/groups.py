@@ -18,7 +18,7 @@ from ghcm.codegen.spark.functions.numbers import narrow
 from ghcm.codegen.spark.library.sql import named, part, quoted, text
 from ghcm.codegen.spark.placing import divided, divides, key_of, numbered, sessions_of, together
 from ghcm.codegen.spark.sql import Checked, calls_python, col, make_struct, part_of
-from ghcm.codegen.spark.text import selected, sql_text
+from ghcm.codegen.spark.text import quote, selected, sql_text
 from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
 from ghcm.spg.graph import Task
 from ghcm.spg.ops import AggregateByKey, Count, Phased, ReduceByKey, Sessions
@@ -54,7 +54,7 @@ def _grouped(scope: Scope, columns: Mapping[str, str], value: Checked, *, spread
     gives = scope.gives.element
     if value.value in map(quoted, columns) and len(columns) == 1:
         columns, value = {"value": next(iter(columns.values()))}, col("value")
-    lines = [*_grouping(scope, columns), *_times(scope)]
+    lines = [*_grouping(scope, columns), *_checking(scope), *_times(scope)]
     if spread and isinstance(gives, Struct):
         windowed = scope.takes.windowed
         parts = {name: part_of(value, name) for name in (gives.names[:-1] if windowed else gives.names)}
@@ -88,6 +88,14 @@ def _grouping(scope: Scope, columns: Mapping[str, str]) -> list[str]:
     whole = {name: together(name, types[name]) if name not in {*parts, *columns} else quoted(name) for name in by}
     others = (quoted(name) for name in columns if name not in by)
     return [grouped, f"rows = {selected('rows', *(named(value, name) for name, value in whole.items()), *others)}"]
+
+
+def _checking(scope: Scope) -> list[str]:
+    """The statement that checks what sources have left to it, of groups or of rows."""
+    sources, texts = map(quote, scope.checks.columns), map(sql_text, scope.checks.texts)
+    if not scope.checks.texts:
+        return []
+    return [f"rows = with_sound_keys(job, rows, [{', '.join(texts)}], [{', '.join(sources)}])"]
 
 
 def _session(sessions: Task) -> str:
@@ -172,8 +180,8 @@ def _custom(scope: Scope, reducer: Custom, value: str, name: str, columns: dict[
     return folded(quoted(name), function.parameters[0].type, merge, failed=failed)
 
 
-def ungrouped_body(scope: Scope, op: Phased) -> str:
-    """The statement that gives each pair as a part of its group."""
+def ungrouped_body(scope: Scope, op: Phased) -> list[str]:
+    """The statements that give each pair as a part of its group."""
     match op:
         case Count():
             value = Checked("1L")
@@ -183,7 +191,7 @@ def ungrouped_body(scope: Scope, op: Phased) -> str:
             value = _struct(scope, {each.name: _of_one(scope, each) for each in aggregates})
         case _:
             assert_never(op)
-    return f"return {scope.select({'key': col('key'), 'value': value})}"
+    return [*_checking(scope), f"return {scope.select({'key': col('key'), 'value': value})}"]
 
 
 def _of_one(scope: Scope, aggregate: Aggregate) -> Checked:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from ghcm.codegen.formatting import WIDTH, format_python
 from ghcm.codegen.spark.expressions import Scope
+from ghcm.codegen.spark.group_checks import NO_CHECKS, GroupChecks, group_checks
 from ghcm.codegen.spark.groups import ungrouped_body
 from ghcm.codegen.spark.names import Names, fresh_names
 from ghcm.codegen.spark.packing import library_names
@@ -156,7 +157,7 @@ def _functions(program: Program, unit: Unit, schemas: Schemas) -> list[_Function
     tasks, hidden, beside = live_tasks(unit), hidden_columns(unit), _beside(unit)
     tasks = _behind(tasks, beside)
     names = _function_names(_with_steps(unit, tasks), schemas)
-    maker = _Maker(program, schemas, names, beside)
+    maker = _Maker(program, schemas, names, beside, group_checks(unit))
     shared = _shared(tasks)
     functions: list[_Function] = []
     for task in tasks:
@@ -214,13 +215,14 @@ def _results(op: Iterate) -> dict[str, str]:
 @dataclass(frozen=True, slots=True)
 class _Maker:
     """Makes the functions of tasks; `names` are those of all functions of the job, `beside` what some are told of that
-    is not their input.
+    is not their input, `checks` what is checked of groups.
     """
 
     program: Program
     schemas: Schemas
     names: dict[str, str]
     beside: Mapping[str, str]
+    checks: Mapping[str, GroupChecks]
 
     def functions(self, unit: Unit, task: Task, hidden: dict[str, frozenset[str]]) -> list[_Function]:
         """The function of a task behind those that it calls."""
@@ -239,6 +241,7 @@ class _Maker:
             tuple(inputs),
             hidden[task.id],
             _is_united(unit, task),
+            self.checks.get(task.id, NO_CHECKS),
         )
         inside, rounds = self._rounds(unit, task, task.op, inputs) if isinstance(task.op, Iterate) else ([], None)
         ends = isinstance(task.op, To | Publish | Reply)
@@ -275,7 +278,11 @@ def _body(scope: Scope, task: Task, rounds: Mapping[str, list[str]] | None, *, u
         try:
             lines = task_body(scope, task, rounds)
             if ungrouped and isinstance(task.op, Phased):
-                lines = ["if is_broadcast(beside):", f"    {ungrouped_body(scope, task.op)}", *lines]
+                lines = [
+                    "if is_broadcast(beside):",
+                    *(f"    {line}" for line in ungrouped_body(scope, task.op)),
+                    *lines,
+                ]
         except GhcmError as error:  # what Spark cannot do stands somewhere in the program
             error.place = error.place or SourceLine(task.origin)
             raise

@@ -100,6 +100,10 @@ class Job:
     context: dict[str, Any] = field(repr=False)
     given: dict[str, str] = field(default_factory=dict[str, str])
     failures: list[Failures] = field(default_factory=list[Failures])
+    unsettled: dict[str, list[Callable[[], DataFrame]]] = field(
+        default_factory=dict[str, list[Callable[[], DataFrame]]]
+    )
+    """By source the dead letters of rows that are checked by group."""
     kept: list[DataFrame] = field(default_factory=list[DataFrame])
     left: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
     """What gives back other rows that are held until the run ends."""
@@ -209,6 +213,18 @@ def parted(
     """The rows that do not fail; those that do become dead letters, and are counted while the rest is made."""
     found, tally = counting(job, rows, error, as_letters, input)
     return tally.sound(found).drop("@error")
+
+
+def with_sound_keys(job: Job, rows: DataFrame, texts: Sequence[str], sources: Sequence[str]) -> DataFrame:
+    """The groups, or rows, whose keys are no others than those of records; what these sources have left `unsettled` are
+    dead letters where there are others.
+    """
+    left = [each for source in sources for each in job.unsettled.pop(source, ())]
+    if not left:
+        return rows
+    tally, error = Tally.of(job.spark), " OR ".join(f"NOT is_valid_utf8({each})" for each in texts)
+    job.failures += [Failures(tally, letters, None) for letters in left]
+    return tally.sound(rows.withColumn("@error", F.expr(when(error, "'bad_record'")))).drop("@error")
 
 
 def marked(

@@ -6,7 +6,7 @@ reader says it of each row.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date
 from typing import Any, NamedTuple
 
@@ -179,9 +179,11 @@ def _struct(value: str, given: T.StructType, wanted: T.StructType) -> Converted:
     return Converted(f"named_struct({parts})", doubt and f"({doubt})", all(one.sure for one in found))
 
 
-def field_of_row(of: str, field: T.StructField, given: T.StructType, proven: Proven = NOTHING) -> Converted:
+def field_of_row(
+    of: str, field: T.StructField, given: T.StructType, proven: Proven = NOTHING, *, any_text: bool = False
+) -> Converted:
     """A field of a record from the columns of a row, or (`of`) from a struct in it: under its whole path, or else in
-    structs.
+    structs. `any_text`: one that is not UTF-8 is a text too.
     """
     path = field.metadata.get("path") or field.name
     place = _place(of, [path], given) or _place(of, path.split("."), given)
@@ -189,7 +191,8 @@ def field_of_row(of: str, field: T.StructField, given: T.StructType, proven: Pro
         return Converted("NULL") if field.nullable else Converted("NULL", "true")
     value, type_ = place
     found = converted(value, type_, field.dataType)
-    if path in proven.bounded and isinstance(field.dataType, T.TimestampType | T.DateType):
+    bounded = path in proven.bounded and isinstance(field.dataType, T.TimestampType | T.DateType)
+    if bounded or (any_text and found.value == value and is_text(field)):
         found = found._replace(doubt="")
     if isinstance(field.dataType, T.StructType) and found.value != value:
         found = found._replace(value=_kept(value, found))
@@ -205,25 +208,35 @@ def _place(of: str, names: Sequence[str], given: T.StructType) -> tuple[str, T.D
     return of, type_
 
 
+def is_text(field: T.StructField) -> bool:
+    """Whether a field may be any text."""
+    return isinstance(field.dataType, T.StringType) and not isinstance(field.dataType, EnumType)
+
+
 class Rows(NamedTuple):
-    """Rows as records: their columns in SQL, when they are none (empty: never), and whether that can be said of all."""
+    """Rows as records: their columns in SQL, when they are none (empty: never), and whether that can be said of all.
+    What is `left` to be checked of the others (empty: nothing), is so later.
+    """
 
     columns: Sequence[str]
     doubt: str
     sure: bool
+    left: str
 
 
-def rows_as_records(element: T.DataType, given: T.StructType, proven: Proven) -> Rows:
-    """What rows of files are with these columns."""
+def rows_as_records(element: T.DataType, given: T.StructType, proven: Proven, by_group: Collection[str] = ()) -> Rows:
+    """What rows of files are with these columns, of which those that are texts `by_group` are checked later."""
     fields = columns_of(element).fields
-    found = [field_of_row("", each, given, proven) for each in fields]
+    found = [field_of_row("", each, given, proven, any_text=each.name in by_group) for each in fields]
     columns, doubts, tag = list[str](), list[str](), found[0].value
     for field, one in zip(fields, found, strict=True):
         has = "" if "of" not in field.metadata else is_member(tag, field.metadata["of"])
         columns.append(named(when(has, one.value) if has else one.value, field.name))
         doubts += [f"({has} AND {one.doubt})" if has else one.doubt] if one.doubt else []
         doubts += [f"({tag} = {text(name)} AND {one.value} IS NULL)" for name in field.metadata.get("needs", {})]
-    return Rows(columns, " OR ".join(doubts), all(one.sure for one in found))
+    texts = (field_of_row("", each, given, proven) for each in fields if each.name in by_group and is_text(each))
+    left = [each.doubt for each in texts if each.doubt]
+    return Rows(columns, " OR ".join(doubts), all(one.sure for one in found), " OR ".join(left))
 
 
 def proven_by(metadata: Any) -> Proven:

@@ -1,5 +1,6 @@
 """Parquet files as sources: Spark reads them by the columns that their footers name."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -69,14 +70,14 @@ def _others(columns: dict[str, Any], metadata: Any) -> StructType:
     return StructType([StructField(name, type_) for name, type_ in found if name not in columns and type_ is not None])
 
 
-def rows_of_alike(job: Job, step: Step, files: AlikeFiles) -> DataFrame | None:
+def rows_of_alike(job: Job, step: Step, files: AlikeFiles, by_group: Collection[str]) -> DataFrame | None:
     """The records of such files; rows that are none become dead letters. None where only the exact reader can tell."""
-    found = rows_as_records(step.input, files.given, files.proven)
+    found = rows_as_records(step.input, files.given, files.proven, by_group)
     if not found.sure:
         return None
     whole = StructType([*files.given, *files.others])
     rows = job.spark.read.schema(whole).parquet(*spark_paths(job, files.names)).selectExpr(*map(quoted, files.columns))
-    return (_guarded(job, step, rows, found, files) if found.doubt else rows).selectExpr(*found.columns)
+    return _guarded(job, step, rows, found, files).selectExpr(*found.columns)
 
 
 def _guarded(job: Job, step: Step, rows: DataFrame, found: Rows, files: AlikeFiles) -> DataFrame:
@@ -88,4 +89,9 @@ def _guarded(job: Job, step: Step, rows: DataFrame, found: Rows, files: AlikeFil
         told = placed.mapInArrow(tell, "`@text` string, `@error` string")
         return letters(job, told, step, "left(`@text`, 16384)")
 
+    if found.left:
+        sound = rows.where(f"NOT coalesce({found.doubt}, false)") if found.doubt else rows
+        job.unsettled.setdefault(step.task, []).append(lambda: as_letters(sound.where(found.left)))
+    if not found.doubt:
+        return rows
     return parted(job, rows, fails(found.doubt, "bad_record", "the row is no record"), as_letters, None)

@@ -1,7 +1,7 @@
 """Files of records: JSON lines, CSV, Zeek's logs, Parquet and Arrow, decoded in Spark's Python workers; and tables."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial, reduce
 from itertools import islice
 from pathlib import Path
@@ -133,13 +133,15 @@ def read_zeek(job: Job, step: Step, pattern: str, *, compression: str = "ending"
     return read_cells(job, step, heads, compression, lambda left: read_files(job, step, left, read))
 
 
-def read_parquet_files(job: Job, step: Step, pattern: str) -> DataFrame:
-    """The records of Parquet files; what does not fit is a dead letter."""
+def read_parquet_files(job: Job, step: Step, pattern: str, *, by_group: Collection[str] = ()) -> DataFrame:
+    """The records of Parquet files; what does not fit is a dead letter. Whether the texts in the columns `by_group` are
+    UTF-8 may be left to `with_sound_keys`.
+    """
     struct = record_type(step.input)
     alike, others = alike_files(job, find_files(job, step, pattern, "none"), struct)
     parts: list[DataFrame] = []
     for files in alike:
-        rows = rows_of_alike(job, step, files)
+        rows = rows_of_alike(job, step, files, by_group)
         others += files.names if rows is None else []
         parts += [] if rows is None else [rows]
     if others:
