@@ -28,9 +28,9 @@ class Caller:
         self._program = f"/programs/{program}"
         self._mine = threading.local()
 
-    def call(self, unit: str, *, wait: int = 10, **parameters: object) -> list[object]:
-        """One call of a responsive unit, to its answer: the rows."""
-        path = f"/units/{unit}/calls?wait={wait}"
+    def call(self, unit: str, *, wait: int = 10, engine: str = "", **parameters: object) -> list[object]:
+        """One call of a responsive unit, to its answer: the rows. `engine`: who is to run it."""
+        path = f"/units/{unit}/calls?wait={wait}" + (f"&engine={engine}" if engine else "")
         body = self.ask("POST", path, json.dumps(parameters).encode())
         answer = json.loads(body)
         assert answer["state"] == "done", body

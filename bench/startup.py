@@ -85,10 +85,11 @@ def _still(subject: str, text: str) -> Row:
             before = sum(engine.cpu_times()[:2])
             time.sleep(_STILL_S)
             share = (sum(engine.cpu_times()[:2]) - before) / _STILL_S
-            size = engine.memory_info().rss / 2**20
+            memory = engine.memory_full_info()
             process.send_signal(signal.SIGINT)
             process.communicate()
-    figure = f"{size:.0f} MiB, {share:.2%} of a core"
+    own, shared = memory.uss / 1e6, (memory.rss - memory.uss) / 1e6
+    figure = f"{own:.0f} MB of its own, {shared:.0f} MB of libraries that processes share; {share:.2%} of a core"
     return Row("start", subject, figure, "aims: 120 MB, 1 %", f"{_STILL_S:.0f} s")
 
 
