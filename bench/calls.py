@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from bench.callers import Caller, load, nothing, tail, timed
+from bench.callers import Caller, probed, tail, timed
 from bench.table import Row
 from ghcm.cli.private import private_daemon
 from ghcm.driver import build
@@ -59,9 +59,9 @@ def _stream_calls(total: Callable[[], object], seconds: float) -> list[Row]:
         total()
     rows: list[Row] = []
     for rate in (1, 50):
-        latencies, probe = load(total, rate, seconds), load(nothing, rate, seconds)
+        latencies, probe = probed(total, rate, seconds)
         what = f"responsive stream, {rate}/s"
-        rows.append(Row("calls", what, tail(latencies), f"idle probe {tail(probe)}", f"{seconds:.0f} s, open loop"))
+        rows.append(Row("calls", what, tail(latencies), probe, f"{seconds:.0f} s, open loop"))
     return rows
 
 

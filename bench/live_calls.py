@@ -23,7 +23,7 @@ from itertools import count, cycle
 from pathlib import Path
 from typing import Any
 
-from bench.callers import Caller, load, nothing, tail, timed
+from bench.callers import Caller, probed, tail, timed
 from bench.live import EXAMPLE, uncalled
 from bench.table import Row
 from ghcm.cli.private import PrivateDaemon, private_daemon
@@ -183,11 +183,10 @@ def _calls(caller: Caller, hosts: Iterator[str], load_: Load, seconds: float) ->
         "host_profile": lambda: caller.call("host_profile", host=next(hosts)),
     }
     for rate in _RATES:
-        probe = tail(load(nothing, rate, seconds))
         for unit, call in units.items():
-            figure = tail(load(call, rate, seconds))
+            latencies, probe = probed(call, rate, seconds)
             how = f"{seconds:.0f} s, open loop"
-            yield Row("live calls", f"{load_.name}: {unit}, {rate}/s", figure, f"idle probe {probe}", how)
+            yield Row("live calls", f"{load_.name}: {unit}, {rate}/s", tail(latencies), probe, how)
 
 
 def _charts(caller: Caller, load_: Load) -> Row:
