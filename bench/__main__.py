@@ -76,7 +76,7 @@ def main() -> None:
         "words": lambda: words.measure(options.text, options.repeat, options.runs),
         "live": lambda: live.measure(options.flows, options.copies, options.runs),
         "live_calls": lambda: live_calls.measure(options.flows, options.seconds),
-        "latency": lambda: latency.measure(options.seconds, options.runs),
+        "latency": lambda: latency.measure(options.seconds, options.runs, options.flink),
         "calls": lambda: calls.measure(options.seconds, 20),
         "start": lambda: startup.measure(5),
         "compile": lambda: compiling.measure(options.runs),
@@ -122,7 +122,7 @@ def _options() -> argparse.Namespace:
     arguments.add_argument(
         "--events", type=int, default=10_000_000, help="of NEXMark, 46 of 50 are bids; of flat_state"
     )
-    arguments.add_argument("--flink", type=Path, help="where apache-flink-libraries is, for nexmark_joins")
+    arguments.add_argument("--flink", type=Path, help="where apache-flink-libraries is, for nexmark_joins and latency")
     arguments.add_argument("--seconds", type=float, default=20, help="of load at each rate of calls")
     arguments.add_argument(
         "--rows",

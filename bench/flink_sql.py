@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["run"]
+__all__ = ["java", "run"]
 
 _RUNNER = Path(__file__).parent / "programs" / "FlinkSql.java"
 _OPEN = ("java.lang", "java.util", "java.util.concurrent", "java.nio", "java.time")
@@ -51,15 +51,19 @@ _SQL = {
 }
 
 
+def java(flink: Path, more: str = "") -> list[str]:
+    """What runs a program of Java with the classes of a Flink, and with those of one `more` folder."""
+    opened = [f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in _OPEN]
+    return ["java", *opened, "-cp", f"{flink / 'pyflink' / 'lib' / '*'}:{more}"]
+
+
 def run(query: str, folder: Path, flink: Path) -> float:
     """Seconds that a job has taken over the files of a folder, without the start of Java and without planning. `flink`
     is where `pip install --no-deps --target FLINK apache-flink-libraries` has put it. RuntimeError if it fails.
     """
     script = folder / f"{query}.sql"
     script.write_text("\n;\n".join(_statements(query, folder)))
-    opened = [f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in _OPEN]
-    classes = flink / "pyflink" / "lib" / "*"
-    command = ["java", *opened, "-Xmx6g", "-cp", str(classes), str(_RUNNER), str(script)]
+    command = [*java(flink), "-Xmx6g", str(_RUNNER), str(script)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"Flink has failed in {query}: {done.stderr}")

@@ -4,7 +4,8 @@ and the words that match go to a Redis stream that somebody reads as they come.
 Beside GHCM's native engine stands a bare loop of Python that does the same with each read of the socket, and a probe:
 the words that would match, sent to the stream by whoever sends the lines, at their moments, with nobody between. All
 take turns in one run, each in a process of its own, and what matches is the moment when its line was due: the latency
-is from then until the reader has it. Flink is no part of it, as it is not installed beside it.
+is from then until the reader has it. Where it is said where Flink is, its DataStream takes its turns too, as it is by
+default, and as one chain without buffers between.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from typing import Any
 import redis
 
 from bench import corpus
+from bench.flink_sql import java
 from bench.table import Row
 from ghcm.runtime.pubsub.embedded import find_redis_server
 
@@ -35,20 +37,28 @@ PROGRAM = Path(__file__).parent / "programs" / "latency.istream"
 _ADDRESS, _SINK = "127.0.0.1:4748", "found"
 _RATE, _TICK_S, _MARKED = 40_000, 0.001, 10
 """Lines a second, how often they are sent, and of how many one has a word that matches."""
-_WARM_S, _LATE_S = 5.0, 30.0
+_WARM_S, _LATE_S, _STARTS_S = 5.0, 30.0, 60.0
 _WORD = "^[0-9]+[.][0-9]{6}$"
 _NAMES = {"nothing": "idle probe", "bare": "bare loop of Python", "own": "GHCM, native engine"}
+_FLINKS = {"default": "Flink by default", "tuned": "Flink, tuned"}
+_FLINK = PROGRAM.with_name("FlinkWords.java")
 
 
-def measure(seconds: float, runs: int) -> list[Row]:
-    """The best of so many turns of each, `seconds` long behind the first ones. SystemExit where words are missing."""
+def measure(seconds: float, runs: int, flink: Path | None = None) -> list[Row]:
+    """The best of so many turns of each, `seconds` long behind the first ones. SystemExit where words are missing.
+    `flink`: as in `flink_sql`.
+    """
+    names = _NAMES if flink is None else _NAMES | _FLINKS
     with tempfile.TemporaryDirectory() as name, _server(Path(name)) as client:
         folder = Path(name)
+        if flink is not None:  # its workers do not find what Java has compiled by itself
+            classes = str(flink / "pyflink" / "lib" / "*")
+            subprocess.run(["javac", "-proc:none", "-d", name, "-cp", classes, str(_FLINK)], check=True)
         text = next(corpus.generated(folder / "text", 4).iterdir())
         best: dict[str, list[float]] = {}
         for _ in range(runs):
-            for contestant in _NAMES:
-                found = _turn(contestant, folder, text, client, seconds)
+            for contestant in names:
+                found = _turn(contestant, folder, text, client, seconds, flink)
                 if contestant not in best or statistics.fmean(found) < statistics.fmean(best[contestant]):
                     best[contestant] = found
     return [_row(contestant, latencies, best["bare"], runs) for contestant, latencies in best.items()]
@@ -58,7 +68,7 @@ def _row(contestant: str, latencies: list[float], bare: list[float], runs: int) 
     mean, p99 = statistics.fmean(latencies), _p99(latencies)
     figure = f"mean {mean * 1e3:.2f} ms, p99 {p99 * 1e3:.2f}, at most {max(latencies) * 1e3:.1f}"
     beside = f"mean {mean / statistics.fmean(bare):.2f} x that of the loop, p99 {p99 / _p99(bare):.2f} x"
-    return Row("latency", _NAMES[contestant], figure, beside, f"{_RATE:,} lines/s, best of {runs}")
+    return Row("latency", (_NAMES | _FLINKS)[contestant], figure, beside, f"{_RATE:,} lines/s, best of {runs}")
 
 
 def _p99(latencies: list[float]) -> float:
@@ -82,7 +92,7 @@ def _server(folder: Path) -> Generator[Any]:
         server.wait()
 
 
-def _turn(contestant: str, folder: Path, text: Path, client: Any, seconds: float) -> list[float]:
+def _turn(contestant: str, folder: Path, text: Path, client: Any, seconds: float, flink: Path | None) -> list[float]:
     """The latencies of a contestant, in seconds, once it has begun to work."""
     from ghcm.runtime.daemon.processes import SLOT
 
@@ -97,11 +107,15 @@ def _turn(contestant: str, folder: Path, text: Path, client: Any, seconds: float
         working = None
         if contestant != "nothing":
             environment = {**os.environ, **(SLOT if contestant == "own" else {})}
-            working = started.enter_context(_process([*command, contestant, str(folder), port, path], env=environment))
+            work = [*command, contestant, str(folder), port, path]
+            if contestant in _FLINKS:
+                assert flink is not None, "or it is no contestant"
+                work = [*java(flink, str(folder)), _FLINK.stem, port, path, contestant]
+            working = started.enter_context(_process(work, env=environment))
         sent = _RATE // _MARKED * int(seconds + _WARM_S)
         found = list(_read(client, sent))
         if working is not None and working.wait():
-            raise SystemExit(f"{_NAMES[contestant]} has failed")
+            raise SystemExit(f"{(_NAMES | _FLINKS)[contestant]} has failed")
     begin = min(due for due, _ in found)
     return [moment - due for due, moment in found if due >= begin + _WARM_S]
 
@@ -118,7 +132,7 @@ def _process(command: Sequence[str], **options: Any) -> Generator[subprocess.Pop
 
 def _read(client: Any, count: int) -> Iterator[tuple[float, float]]:
     """When so many words were due and when they were read. SystemExit if they do not all come."""
-    last, left, heard = "0", count, time.monotonic()
+    last, left, heard = "0", count, time.monotonic() + _STARTS_S
     while left > 0:
         answer = client.xread({_SINK: last}, block=1000)
         moment = time.monotonic()
