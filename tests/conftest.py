@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -58,6 +58,16 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure() -> None:
     if _named and _named.pop():
         kafka_server.end_services()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
+    """Files go to processes as tests/scheduling.py says, where they go whole."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from tests.scheduling import SparkTogether
+
+    return SparkTogether(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
