@@ -5,7 +5,7 @@ little.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bench import (
@@ -60,6 +60,8 @@ NAMES = [
 ]
 BY_NAME_ALONE = ["nexmark", "nexmark_joins", "flat_state", "endurance", "sistream1", "eager", "commits"]
 CONTESTANTS = {
+    "words": tuple(words.WORDS),
+    "nexmark": (*nexmark.QUERIES, *nexmark.KINDS),
     "scenarios": scenarios.NAMES,
     "doors": doors.FORMATS,
     "eager": eager.NAMES,
@@ -73,7 +75,7 @@ def main() -> None:
     """Run what was asked for and print one table."""
     options = _options()
     benchmarks: dict[str, Callable[[], list[Row]]] = {
-        "words": lambda: words.measure(options.text, options.repeat, options.runs),
+        "words": lambda: words.measure(options.text, options.repeat, options.runs, options.of or tuple(words.WORDS)),
         "live": lambda: live.measure(options.flows, options.copies, options.runs),
         "live_calls": lambda: live_calls.measure(options.flows, options.seconds),
         "latency": lambda: latency.measure(options.seconds, options.runs, options.flink),
@@ -91,7 +93,9 @@ def main() -> None:
         "expansion": lambda: expansion.measure(options.runs),
         "state": state.measure,
         "eager": lambda: eager.measure(options.rows or 24_000_000, options.runs, options.of or eager.NAMES),
-        "nexmark": lambda: nexmark.measure(options.events, options.runs),
+        "nexmark": lambda: nexmark.measure(
+            options.events, options.runs, _chosen(nexmark.QUERIES, options.of), _chosen(nexmark.KINDS, options.of)
+        ),
         "sistream1": lambda: sistream1.measure(options.rows or 48_000_000, options.runs, options.of or sistream1.NAMES),
         "commits": lambda: commits.measure(options.commits),
         "nexmark_joins": lambda: nexmark_joins.measure(
@@ -101,6 +105,11 @@ def main() -> None:
         "endurance": lambda: endurance.measure(options.calls),
     }
     show(row for name in options.only or NAMES for row in benchmarks[name]())
+
+
+def _chosen(names: Sequence[str], of: Sequence[str] | None) -> Sequence[str]:
+    """Those of these names that were asked for, all where none was."""
+    return [name for name in names if name in (of or ())] or names
 
 
 def _options() -> argparse.Namespace:
@@ -133,8 +142,8 @@ def _options() -> argparse.Namespace:
         "--of",
         type=lambda names: names.split(","),
         metavar="NAME,NAME",
-        help="the contestants of scenarios, sistream1 and eager, formats of doors, or queries of nexmark_joins, "
-        "by their names in bench/; all by default",
+        help="the contestants of scenarios, sistream1 and eager, formats of doors and nexmark (json, parquet), queries "
+        "of nexmark and nexmark_joins, or kinds of words (regex, split), by their names in bench/; all by default",
     )
     arguments.add_argument("--commits", type=int, default=3600, help="how many there are, one a second")
     arguments.add_argument("--calls", type=int, default=100_000, help="how many there are for endurance")

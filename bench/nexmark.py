@@ -23,11 +23,11 @@ from bench.nexmark_bids import write
 from bench.nexmark_peers import READ, by_duckdb, by_polars
 from bench.table import Row
 
-__all__ = ["QUERIES", "cpu_s", "measure", "run_own"]
+__all__ = ["KINDS", "QUERIES", "cpu_s", "measure", "run_own"]
 
 PROGRAMS = Path(__file__).parent / "programs" / "nexmark"
 QUERIES = tuple(READ)
-_KINDS = ("json", "parquet")
+KINDS = ("json", "parquet")
 _PEERS = ("duckdb", "polars")
 _SAME = {
     "q12": "SELECT bidder, sum(bids) FROM found GROUP BY bidder",
@@ -36,7 +36,7 @@ _SAME = {
 """What is compared of results that are not the same row by row: windows by the clock, and means as they are rounded."""
 
 
-def measure(events: int, runs: int, queries: Sequence[str] = QUERIES, kinds: Sequence[str] = _KINDS) -> list[Row]:
+def measure(events: int, runs: int, queries: Sequence[str] = QUERIES, kinds: Sequence[str] = KINDS) -> list[Row]:
     """The best of so many runs of each. SystemExit where results differ."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -1,7 +1,8 @@
 """WordCount by others, each in a process of its own so that none pays for another: a plain Python `Counter`, one pass
 of Polars over files that are complete, and Spark's DataFrame batch.
 
-Words are runs of ASCII letters in lower-cased text, as in the program that GHCM runs.
+Words are runs of ASCII letters in lower-cased text (`regex`), or what stands between blanks (`split`), as in the
+programs that GHCM runs.
 """
 
 from __future__ import annotations
@@ -14,35 +15,40 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from bench.turns import processor_s
+
 __all__ = ["counter", "polars", "spark"]
 
 WORD = r"[a-z]+"
 
 
-def counter(directory: Path) -> dict[str, float]:
+def counter(words: str, directory: Path) -> dict[str, float]:
     """One thread, line by line."""
-    start = time.perf_counter()
+    start, cpu = time.perf_counter(), processor_s()
     find, counts = re.compile(WORD).findall, Counter[str]()
     for path in sorted(directory.glob("*.txt")):
         with path.open(encoding="utf-8") as lines:
             for line in lines:
-                counts.update(find(line.lower()))
-    return {"seconds": time.perf_counter() - start, "words": counts.total(), "different": len(counts)}
+                counts.update(find(line.lower()) if words == "regex" else line.removesuffix("\n").split(" "))
+    taken = {"seconds": time.perf_counter() - start, "cpu": processor_s() - cpu}
+    return {**taken, "words": counts.total(), "different": len(counts)}
 
 
-def polars(directory: Path) -> dict[str, float]:
+def polars(words: str, directory: Path) -> dict[str, float]:
     """One lazy query, on all cores."""
     import polars as pl
 
-    start = time.perf_counter()
+    start, cpu = time.perf_counter(), processor_s()
     lines = pl.scan_csv(directory / "*.txt", has_header=False, separator="\1", quote_char=None, new_columns=["line"])
-    words = lines.select(pl.col("line").str.to_lowercase().str.extract_all(WORD).explode().alias("word"))
-    counts = words.drop_nulls().group_by("word").len().collect(engine="streaming")
-    seconds = time.perf_counter() - start
-    return {"seconds": seconds, "words": int(counts["len"].sum()), "different": counts.height}
+    line = pl.col("line")
+    each = line.str.to_lowercase().str.extract_all(WORD) if words == "regex" else line.str.split(" ")
+    found = lines.select(each.explode().alias("word"))
+    counts = found.drop_nulls().group_by("word").len().collect(engine="streaming")
+    taken = {"seconds": time.perf_counter() - start, "cpu": processor_s() - cpu}
+    return {**taken, "words": int(counts["len"].sum()), "different": counts.height}
 
 
-def spark(directory: Path) -> dict[str, float]:
+def spark(words: str, directory: Path) -> dict[str, float]:
     """DataFrame batch on all cores; the session is started and warmed before the clock is."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
@@ -52,19 +58,22 @@ def spark(directory: Path) -> dict[str, float]:
     session.sparkContext.setLogLevel("ERROR")
 
     def count() -> tuple[int, int]:
-        words = session.read.text(f"{directory}/*.txt").select(
-            F.explode(F.regexp_extract_all(F.lower("value"), F.lit(WORD), F.lit(0))).alias("word")
+        each = (
+            F.regexp_extract_all(F.lower("value"), F.lit(WORD), F.lit(0)) if words == "regex" else F.split("value", " ")
         )
-        counts = words.groupBy("word").count().collect()
+        found = session.read.text(f"{directory}/*.txt").select(F.explode(each).alias("word"))
+        counts = found.groupBy("word").count().collect()
         return sum(row["count"] for row in counts), len(counts)
 
     count()
-    start = time.perf_counter()
+    start, cpu = time.perf_counter(), processor_s()
     total, different = count()
-    seconds = time.perf_counter() - start
+    taken = {"seconds": time.perf_counter() - start, "cpu": processor_s() - cpu}
     session.stop()
-    return {"seconds": seconds, "words": total, "different": different}
+    return {**taken, "words": total, "different": different}
 
 
 if __name__ == "__main__":
-    print(json.dumps({"counter": counter, "polars": polars, "spark": spark}[sys.argv[1]](Path(sys.argv[2]))))
+    print(
+        json.dumps({"counter": counter, "polars": polars, "spark": spark}[sys.argv[1]](sys.argv[2], Path(sys.argv[3])))
+    )

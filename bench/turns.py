@@ -16,7 +16,7 @@ import psutil
 
 from bench.table import Row
 
-__all__ = ["Contestant", "Taken", "answer", "beside", "in_turn"]
+__all__ = ["Contestant", "Taken", "answer", "beside", "in_turn", "processor_s"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +64,14 @@ def _run(name: str, process: subprocess.Popen[str]) -> Taken:
 def answer(run: Callable[[], None]) -> None:
     """The other end: run for each line, and tell what that took."""
     for _ in sys.stdin:
-        processor, wall = _processor(), time.perf_counter()
+        processor, wall = processor_s(), time.perf_counter()
         run()
-        taken = {"wall": time.perf_counter() - wall, "processor": _processor() - processor}
+        taken = {"wall": time.perf_counter() - wall, "processor": processor_s() - processor}
         print(json.dumps(taken), flush=True)
 
 
-def _processor() -> float:
+def processor_s() -> float:
+    """Seconds that the processors have worked for this process and for those that it has started and that are there."""
     own = psutil.Process()
     times = [each.cpu_times() for each in (own, *own.children(recursive=True))]
     return sum(each.user + each.system for each in times)
