@@ -327,12 +327,12 @@ def final(step: Step, flow: Flow) -> Flow:
     return Flow(ended[flow.draft], collection, regrouped=True, written=flow.written)
 
 
-def versions(step: Step, flow: Flow, group: GroupOp) -> Flow:
-    """What a table of that aggregation held at each time; the same task for all who ask."""
+def versions(step: Step, flow: Flow, group: GroupOp, ttl_us: int | None) -> Flow:
+    """What a table of that aggregation, which may forget keys, held at each time; the same task for all who ask."""
     there, ((source, exchange),) = step.unit.versions, flow.draft.inputs
     collection = Collection(Shape.PAIRS, flow.collection.element, False, timed=True)
     if flow.draft not in there:
-        made = step.add(Versions(group), collection, (Flow(source, source.collection), exchange), calls=0)
+        made = step.add(Versions(group, ttl_us), collection, (Flow(source, source.collection), exchange), calls=0)
         made.word = "versions"
         there[flow.draft] = made
     return Flow(there[flow.draft], collection, regrouped=True, written=flow.written)

@@ -52,8 +52,8 @@ def _made(op: Op) -> str:
             return f"aggregate_by_key {', '.join(map(_aggregate, aggregates))}"
         case ops.Forgetting(group=group, ttl_us=ttl):
             return f"{summary(group)}{_forgotten(ttl)}"
-        case ops.Versions(group=group):
-            return f"{summary(group)}, by time"
+        case ops.Versions(group=group, ttl_us=ttl):
+            return f"{summary(group)}, by time{_forgotten(ttl)}"
         case ops.Latest(ttl_us=ttl):
             return f"latest{_forgotten(ttl)}"
         case ops.Changes(final=final):

@@ -228,9 +228,12 @@ class Versions:
     """What a table of event time holds of a key from each time on at which records of it have come, which records of
     later times see: what the aggregation makes of all up to then. A record before its partition's watermark is a dead
     letter (`late`); where the aggregation fails, that is one at each such time, and the version before stays.
+
+    With `ttl_us` a record is the first one of its key again whose time is so much later than that of the one before.
     """
 
     group: GroupOp
+    ttl_us: int | None = None
 
 
 @operation(Traits(label="revisions", state=State.KEYED, exchange=Together.KEY, time=Time.NONE))
@@ -269,7 +272,8 @@ class Join:
     any) is true. Null keys never join, and records without a partner stay as `kind` says. `within_us`: the right one is
     so much later at most, and `from_us` at least (None: as much earlier); both may then be endless. `asof`: of those at
     or before the time of a left one (and in the interval) only the latest, of several at that time the greatest.
-    `versions`: the right ones are those of a table (`Versions`), and the residual is asked of the latest one.
+    `versions`: the right ones are those of a table (`Versions`), and the residual is asked of the latest one, which is
+    there for `ttl_us` of the table: within one microsecond less.
 
     `left_keys` and `right_keys` have equal length >= 1. The element is `{left, right}`; for two `Pairs` joined by key
     (`by_key`) it is `{key, value: {left, right}}`, and of pairs in windows, which are then keys too, `{key, value,

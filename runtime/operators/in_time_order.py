@@ -251,7 +251,7 @@ class VersionsOperator(InTimeOrder):
     """Keeps of each key the state of its aggregation, besides."""
 
     def __init__(self, task: Task, op: Versions, unit: Unit, code: GroupCode, context: Context) -> None:
-        super().__init__(task, unit, context, None)
+        super().__init__(task, unit, context, op.ttl_us)
         reducer = op.group.reducer if isinstance(op.group, ReduceByKey) else None
         self._code = fallible(code) if reducer is not None and has_lambda(reducer) else code
         self._states: dict[object, Row] = {}
@@ -261,19 +261,25 @@ class VersionsOperator(InTimeOrder):
     def advance(self, watermark: int, outbox: Outbox) -> Iterator[Batch]:
         times = groupby(self._due(watermark), key=lambda row: row[-2])
         yield from self._gathered(self._versions(rows, outbox) for _, rows in times)
+        yield from self._gathered(self._fallen_silent(watermark))
 
     def _versions(self, rows: Iterable[Row], outbox: Outbox) -> Sequence[Row]:
         """What the table holds of the keys of all rows of one time."""
         heard: dict[object, Row] = {}
         for row in rows:
             key = self._key(row)
-            if self._takes_in(row, key, outbox):
+            before = self._last.get(key)
+            if before is not None and cast("int", row[-2]) >= self._end(before):
+                self._silent(before, key)
+            self._hear(row, key)
+            self._take_in(row, key, outbox)
+            if key in self._states:
                 heard[key] = row
         made = (self._version(row, key, outbox) for key, row in heard.items())
         return [version for version in made if version is not None]
 
-    def _takes_in(self, row: Row, key: object, outbox: Outbox) -> bool:
-        """Add a row to the state of its key; False where it fails, which is a dead letter."""
+    def _take_in(self, row: Row, key: object, outbox: Outbox) -> None:
+        """Add a row to the state of its key, which stays as it is where that fails."""
         value = (row[-2], row[1]) if self._code.timed else row[1]
         try:
             if key in self._states:
@@ -283,10 +289,9 @@ class VersionsOperator(InTimeOrder):
                 state = self._code.first(value, self._parameters)
         except RecordFailure as failure:
             self._dead(outbox, self._record(row), self._takes.element, failure.reason, failure.detail)
-            return False
+            return
         self._states[key] = (row[0], state)
         self._fresh.add(key)
-        return True
 
     def _version(self, row: Row, key: object, outbox: Outbox) -> Row | None:
         try:
@@ -296,6 +301,10 @@ class VersionsOperator(InTimeOrder):
             self._dead(outbox, (row[0],), key_only, failure.reason, failure.detail)
             return None
         return (row[0], value, *row[2:])
+
+    def _silent(self, row: Row, key: object) -> tuple[()]:
+        self._states.pop(key, None)
+        return ()
 
     def save(self) -> Mapping[int, bytes]:
         self._fresh.clear()

@@ -200,6 +200,8 @@ sink sums = files("sums", mode = append)
 sink many = files("many", mode = append)
 sink none = files("none", mode = append)
 sink both = files("both", mode = append)
+sink late = files("late", mode = append)
+sink last = files("last", mode = append)
 stream u {
   f = socket("localhost:9000", format = json).as(F).event_time(x => from_micros(x.at), disorder = 5us)
   g = socket("localhost:9001", format = json).as(F).event_time(x => from_micros(x.at), disorder = 5us)
@@ -213,6 +215,12 @@ stream u {
   f.map_to_pair(x => (x.k, x.at)).join(said).to(many)
   f.join(lists, on = (a, t) => a.k == t.key and a.n == t.value.length(), kind = anti).to(none)
   f.map_to_pair(x => (x.k, x.at)).join(product, kind = left).to(both)
+  recent = keyed.aggregate_by_key(n = count(), most = max(12 // n), ttl = 3us)
+  newest = g.latest(key = x => x.k, order = x => x.n % 3, ttl = 2us)
+  f.join(recent, on = (a, t) => a.k == t.key and 3 // (t.value.n - 1) >= 0, kind = left)
+    .map(x => (x.left, if x.right is null then null else x.right.value.n)).to(late)
+  f.join(newest, on = (a, t) => a.k == t.key, kind = left)
+    .map(x => (x.left, if x.right is null then null else x.right.value)).to(last)
 }
 """
 

@@ -129,8 +129,7 @@ def _by_key(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Flow:
     pair = joined_pair(mine, other, kind, windowed=windowed)
     collection = joined_collection(pair, *sides, kind, by_key=True)
     left_keys, right_keys = (_keys_of(name, side, windowed) for name, side in zip("lr", sides, strict=True))
-    versions = isinstance(right.draft.op, Versions)
-    op = _in_interval(step, Join(kind, left_keys, right_keys, None, by_key=True), versions)
+    op = _in_interval(step, Join(kind, left_keys, right_keys, None, by_key=True), right)
     return _result(step, op, collection, (left, Hash(("key",))), (right, Hash(("key",))))
 
 
@@ -153,7 +152,7 @@ def _on(step: Step, left: Flow, right: Flow, kind: JoinKind, on: Lambda) -> Flow
     element = joined_element(narrowed[0], narrowed[1], kind)
     collection = joined_collection(element, left.collection, right.collection, kind, by_key=False)
     residual = None if not rest else Lambda(on.parameters, _all_of(rest))
-    op = _in_interval(step, Join(kind, tuple(left_keys), tuple(right_keys), residual, by_key=False), versions)
+    op = _in_interval(step, Join(kind, tuple(left_keys), tuple(right_keys), residual, by_key=False), right)
     by_left, by_right = _exchanges(left_keys, right_keys)
     return _result(step, op, collection, (left, by_left), (right, by_right))
 
@@ -169,10 +168,11 @@ def _refuse_no_key(step: Step) -> NoReturn:
     raise step.report(Code.BAD_JOIN, message, step.given.span("on"), hint="For example (r, t) => r.name == t.key.")
 
 
-def _in_interval(step: Step, op: Join, versions: bool) -> Join:
+def _in_interval(step: Step, op: Join, right: Flow) -> Join:
     """The join with what is said of event times."""
-    if versions:
-        return replace(op, asof=True, versions=True)
+    if isinstance(right.draft.op, Versions):
+        ttl = right.draft.op.ttl_us
+        return replace(op, asof=True, versions=True, within_us=None if ttl is None else ttl - 1)
     asof, least, most = step.given.flag("asof"), None, None
     match step.given.expr("within"):
         case ast.TupleExpr(items=(first, last)) if not asof:

@@ -270,7 +270,7 @@ def versions(run: Run, step: Step, op: ops.Versions, records: Sequence[Record]) 
         by_key.setdefault(step.identity(step.key(record)), []).append(record)
     inner, value_type = replace(step, op=op.group), step.takes.pair[1]
     found: list[Record] = []
-    for of_key in by_key.values():
+    for of_key in (spell for all_of_key in by_key.values() for spell in _spells(all_of_key, op.ttl_us)):
         of_key.sort(key=lambda each: (each.time or 0, order_key(step.value(each), value_type)))
         of_group = encode((step.key(of_key[0]),), Struct((Field("key", step.takes.pair[0]),)))
         told = 0
@@ -283,6 +283,16 @@ def versions(run: Run, step: Step, op: ops.Versions, records: Sequence[Record]) 
             run.result.magnitude = max(run.result.magnitude, quiet.result.magnitude)
             told = len(failed)
     return found
+
+
+def _spells(records: Sequence[Record], ttl_us: int | None) -> list[list[Record]]:
+    """The records of a key, parted where there is none for so long."""
+    spells: list[list[Record]] = []
+    for record in sorted(records, key=lambda each: each.time or 0):
+        if not spells or (ttl_us is not None and (record.time or 0) - (spells[-1][-1].time or 0) >= ttl_us):
+            spells.append([])
+        spells[-1].append(record)
+    return spells
 
 
 def of_groups(run: Run, step: Step, op: ops.GroupOp, records: Sequence[Record]) -> list[Record]:

@@ -87,6 +87,8 @@ def versions_problems(around: Around, op: ops.Versions) -> Iterator[str]:
         yield "a table has versions by event time, of records that never end and stay"
     if gives.shape is not Shape.PAIRS or not gives.timed:
         yield "versions of a table are pairs with event time"
+    if op.ttl_us is not None and op.ttl_us < 1:
+        yield "a table forgets keys some time after they were heard of"
     if isinstance(op.group, ops.AggregateByKey) and any(each.arrival for each in op.group.aggregates):
         yield "a table whose aggregates go by arrival has no versions by event time"
     yield from grouped_problems(replace(around, gives=replace(gives, shape=Shape.TABLE, timed=False)), op.group)
@@ -286,7 +288,7 @@ def _join_sides(op: ops.Join, left: Collection, right: Collection) -> Iterator[s
         yield "a join within an interval, or as of a time, needs event time on both sides, and no table"
     if op.from_us is not None and (op.within_us is None or op.from_us > op.within_us or op.asof):
         yield "an interval ends where it began or later, and a join as of a time has none but what lies before"
-    if op.versions and not (op.asof and op.within_us is None and all(map(_is_key, op.right_keys))):
+    if op.versions and not (op.asof and all(map(_is_key, op.right_keys))):
         yield "versions of a table are looked up by their key, as of a time"
     if op.asof and (not op.kind.streams or not comparable(right.element)):
         yield "a join as of a time answers for each left record, with right records that have an order"
