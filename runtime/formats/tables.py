@@ -69,6 +69,7 @@ def _plain_column(data: Any, field: Field) -> pl.Series | None:
     wanted = arrow_type(field.type, maps=False)
     try:
         plain = column if column.type in (wanted, pa.large_string()) else column.cast(wanted)
+        plain.validate(full=True)  # what stands in files as a text need not be one
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # one of them does not fit, or Arrow cannot tell
         return None
     if lacks(plain, field.type):

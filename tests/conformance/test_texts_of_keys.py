@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.conformance.spark_runs import run_on_spark
+from tests.conformance.spark_runs import agree
 from tests.conformance.test_door_plans import plan_of
 from tests.conformance.test_spark_places import program
 
@@ -41,7 +41,7 @@ def test_each_row_of_an_odd_group_is_a_dead_letter_and_no_group_is_made(spark: S
     text += (
         f"  union({sources}).map_to_pair(s => ((s.item, s.shop), s.paid)).reduce_by_key((a, b) => a + b).reply()\n}}\n"
     )
-    found = run_on_spark(spark, program(tmp_path, text), "u", tmp_path)
+    found = agree(spark, program(tmp_path, text), "u", tmp_path)
     sums = [{"key": {"_1": None, "_2": "b"}, "value": MOST}, {"key": {"_1": "x", "_2": "a"}, "value": 7}]
     assert sorted(found.reply, key=str) == sorted(sums, key=str)
     assert Counter(found.dead) == {("reply/files", "bad_record", ""): 3, ("reply/files~2", "bad_record", ""): 2}

@@ -312,9 +312,14 @@ def _table(data: bytes, file: str, format_: str, element: Struct) -> Iterator[tu
     yield from from_rows(json_records.rows_of(data, file, format_, element), file, element)
 
 
-def from_rows(rows: Iterable[dict[str, Any]], file: str, element: Struct) -> Iterator[tuple[object, ...] | Bad]:
-    """The records of JSON objects, which are numbered from 1."""
+def from_rows(
+    rows: Iterable[dict[str, Any] | ValueError], file: str, element: Struct
+) -> Iterator[tuple[object, ...] | Bad]:
+    """The records of JSON objects, which are numbered from 1; a row that is none has no text."""
     for number, row in enumerate(rows, 1):
+        if isinstance(row, ValueError):
+            yield Bad("", f"{file}:{number}: {row}")
+            continue
         text = json.dumps(json_records.spelt(row), ensure_ascii=False, separators=(",", ":"))
         yield attempt(text, f"{file}:{number}", partial(_from_row, row, element))
 

@@ -226,15 +226,29 @@ def check_columns(file: str, known: list[str], element: types.Struct) -> None:
             raise GhcmError(f'cannot read "{file}": it has no column "{name}"', hint=suggest(name, known))
 
 
-def rows_of(data: bytes, file: str, format_: str, element: types.Struct) -> list[dict[str, Any]]:
-    """The rows with the columns that the record names. GhcmError where one is missing."""
+def rows_of(data: bytes, file: str, format_: str, element: types.Struct) -> Iterator[dict[str, Any] | ValueError]:
+    """The rows with the columns that the record names, or why one is none: a text of it is not UTF-8. GhcmError where a
+    column is missing.
+    """
     table: Any = _table(data, format_)
     check_columns(file, list(_paths(table.schema)), element)
     wanted = [field.path or field.name for field in element.fields]
     chosen = [
         name for name in table.column_names if any(path == name or path.startswith(name + ".") for path in wanted)
     ]
-    return [{name: said(value) for name, value in row.items()} for row in table.select(chosen).to_pylist()]
+    for row in _python_rows(table.select(chosen)):
+        yield row if isinstance(row, ValueError) else {name: said(value) for name, value in row.items()}
+
+
+def _python_rows(table: Any) -> Iterator[dict[str, Any] | ValueError]:
+    try:
+        yield from table.to_pylist()
+    except UnicodeDecodeError as error:
+        if table.num_rows == 1:
+            yield error
+            return
+        for number in range(table.num_rows):
+            yield from _python_rows(table.slice(number, 1))
 
 
 def _table(data: bytes, format_: str) -> Any:
