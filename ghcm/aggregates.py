@@ -25,6 +25,7 @@ class Nothing(Enum):
     """What an aggregate of nothing is."""
 
     VALUE = "0 or an empty list"
+    START = "the result of what it begins with"
     NULL = "null"
     TOO_FEW = "null, of one value too"
 
@@ -37,8 +38,8 @@ Result: TypeAlias = Callable[[types.Type], types.Type | None]
 class Rule:
     """One aggregate. `signature` and `meaning` are for people; `takes` says what its argument has to be.
 
-    `option`: the second argument that it has; of `other` a value is a pair of floats. `merges`: whether partial
-    aggregates of bounded size make a whole one.
+    `option`: the second argument that it has; of `other` a value is a pair of floats. `merges`: whether, or
+    when, partial aggregates of bounded size make a whole one.
     """
 
     function: AggregateFunction
@@ -47,8 +48,8 @@ class Rule:
     meaning: str
     result: Result
     nothing: Nothing
-    option: Literal["", "fraction", "count", "order", "scale", "other"] = ""
-    merges: bool = True
+    option: Literal["", "fraction", "count", "order", "scale", "other", "fold"] = ""
+    merges: bool | Literal["with merge"] = True
 
 
 def _always(type_: types.Type) -> Result:
@@ -250,6 +251,20 @@ _TABLE = (
         _N.TOO_FEW,
         "other",
     ),
+    Rule(
+        _F.FOLD,
+        "fold(x, 0, (total, x) => total + x, merge = (a, b) => a + b)",
+        "It takes any value, what it begins with, and a function of the value so far and the next one.",
+        "an aggregate of one's own: each value is added to what it begins with, merge makes one of any two of these, "
+        "and result = s => ... the value that is given; of no values that is the result of what it begins with. "
+        "Merge is proved to give the same in any order, or claimed by @associative @commutative. Without it the "
+        "values are added one after the other, by event time or order = r => ..., equal ones by the whole record; the "
+        "values of a group are then kept until it is given",
+        _same,
+        _N.START,
+        "fold",
+        merges="with merge",
+    ),
 )
 
 AGGREGATES: dict[AggregateFunction, Rule] = {rule.function: rule for rule in _TABLE}
@@ -277,7 +292,7 @@ def result_of(function: AggregateFunction, of: types.Type, *, several: bool = Fa
     if result is None:
         return None
     match rule.nothing:
-        case Nothing.VALUE:
+        case Nothing.VALUE | Nothing.START:
             return result
         case Nothing.NULL:
             return nullable_like(result, of)

@@ -89,6 +89,7 @@ class AggregateFunction(Enum):
     MODE = "mode"
     COVAR = "covar"
     CORR = "corr"
+    FOLD = "fold"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,10 @@ class Aggregate:
 
     `fraction` belongs to `quantile`, `limit` to `top_k`, and to `first` and `last` of several. These two go by `order`,
     by the order in which records come (`arrival`), or else by event time.
+
+    Of `fold` the argument is what a value is by itself, of which `reducer` makes one of two; without a reducer it is
+    the value, and the records are taken in order. `finish` makes the result of what is reduced, null of no values, or
+    of the list of all values; without it that is the result, as in a part of a group.
     """
 
     name: str
@@ -108,11 +113,14 @@ class Aggregate:
     limit: int | None = None
     order: Lambda | None = None
     arrival: bool = False
+    reducer: Reducer | None = None
+    finish: Lambda | None = None
 
     @property
     def picks_record(self) -> bool:
-        """Whether it picks records by their order among the others."""
-        return self.function in (AggregateFunction.FIRST, AggregateFunction.LAST)
+        """Whether it takes records by their order among the others."""
+        ordered = self.function is AggregateFunction.FOLD and self.reducer is None
+        return ordered or self.function in (AggregateFunction.FIRST, AggregateFunction.LAST)
 
     @property
     def by_time(self) -> bool:

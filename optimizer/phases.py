@@ -18,8 +18,9 @@ MERGED_BY = {
     AggregateFunction.SUM: AggregateFunction.SUM,
     AggregateFunction.MIN: AggregateFunction.MIN,
     AggregateFunction.MAX: AggregateFunction.MAX,
+    AggregateFunction.FOLD: AggregateFunction.FOLD,
 }
-"""What puts the states of an aggregate together, which are of its own type."""
+"""What puts the states of an aggregate together, which are of its own type; those of a fold are values to its merge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ def phases_of(op: ops.GroupOp, value: Expr) -> Phases | str:
 
 
 def _aggregated(op: ops.AggregateByKey, aggregates: tuple[Aggregate, ...], value: Expr) -> Phases | str:
-    unknown = [each.function.value for each in aggregates if each.function not in MERGED_BY]
+    unknown = [each.function.value for each in aggregates if each.function not in MERGED_BY or each.picks_record]
     if unknown:
         return f"{unknown[0]} is not put together of parts"
     if not all(map(fits, aggregates)):
@@ -64,15 +65,22 @@ def _aggregated(op: ops.AggregateByKey, aggregates: tuple[Aggregate, ...], value
         if each.argument is not None:
             read.setdefault(substitute(each.argument, value), f"a{len(read)}")
     taken = Struct(tuple(Field(name, part.type) for part, name in read.items()))
-    state = Struct(tuple(Field(each.name, each.type) for each in aggregates))
     partial = [
-        each if each.argument is None else _reading(each, read[substitute(each.argument, value)], taken)
+        each if each.argument is None else _part(_reading(each, read[substitute(each.argument, value)], taken))
         for each in aggregates
     ]
+    state = Struct(tuple(Field(each.name, each.type) for each in partial))
     merge = [replace(_reading(each, each.name, state), function=MERGED_BY[each.function]) for each in aggregates]
     made = MakeStruct(tuple(read), taken) if read else Literal(True, Bool())
     early = ops.AggregateByKey(tuple(partial), phase=Phase.PARTIAL)
     return Phases(made, early, state, replace(op, aggregates=tuple(merge), phase=Phase.MERGE))
+
+
+def _part(aggregate: Aggregate) -> Aggregate:
+    """The aggregate that gives its state."""
+    if aggregate.finish is None or aggregate.argument is None:
+        return aggregate
+    return replace(aggregate, finish=None, type=aggregate.argument.body.type)
 
 
 def _reading(aggregate: Aggregate, name: str, record: Struct) -> Aggregate:

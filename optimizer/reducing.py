@@ -32,6 +32,8 @@ def cannot_fail(reducer: Reducer) -> bool:
 
 def fits(what: Aggregate) -> bool:
     """Whether an aggregate has a value of all records, whatever they are."""
-    functions = [each for each in (what.argument, what.order) if each is not None]
+    functions = [each for each in (what.argument, what.order, what.finish) if each is not None]
+    if what.reducer is not None and not cannot_fail(what.reducer):
+        return False
     sums = what.function is AggregateFunction.SUM and not isinstance(strip(what.type), Float)
     return all(not can_fail(each.body) for each in functions) and not sums

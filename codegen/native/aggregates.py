@@ -9,6 +9,7 @@ from ghcm import types
 from ghcm.aggregates import rank_fraction
 from ghcm.codegen.expressions import plainly_ordered
 from ghcm.codegen.native.columns.text import Unsupported, dtype_text
+from ghcm.codegen.native.folds import fold_text, merged_partial
 from ghcm.codegen.native.names import Names
 from ghcm.codegen.native.reducers import Partial, State, extreme_partial, wide
 from ghcm.codegen.native.sections import Module, order_text
@@ -73,8 +74,13 @@ def state_of(module: Module, aggregate: Aggregate) -> State:
             summary = _summary(module, aggregate)
             added = "{0}, {2}, {1}" if aggregate.arrival else "{0}, {2}, {3}, {1}"
             added = added if aggregate.picks_record else "{0}, {1}"
+            given = ", parameters" if aggregate.function is _F.FOLD else ""
+            merged = "" if aggregate.picks_record else given
             return State(
-                "None", f"{summary}.add({added})", f"{summary}.merge({{0}}, {{1}})", f"{summary}.result({{0}})"
+                "None",
+                f"{summary}.add({added}{merged})",
+                f"{summary}.merge({{0}}, {{1}}{merged})",
+                f"{summary}.result({{0}}{given})",
             )
 
 
@@ -102,6 +108,8 @@ def partial_of(module: Module, aggregate: Aggregate, added: Added, names: Names)
             return arrived(aggregate, names, prefix, summary, column)
         if aggregate.function in (_F.COVAR, _F.CORR):
             return paired(type_, names, prefix, summary, column)
+        if aggregate.reducer is not None:
+            return merged_partial(aggregate, names, prefix, column)
         if aggregate.picks_record:
             return chosen(aggregate, names, prefix, summary, column, added.order, added.record)
         return listed(aggregate, type_, column, prefix, summary)
@@ -189,6 +197,8 @@ def _summary(module: Module, aggregate: Aggregate) -> str:
             text = f"summaries.Together(scaled={aggregate.function is _F.CORR})"
         case _F.TOP_K:
             text = f"summaries.Greatest({aggregate.limit}, {order_text(plain)})"
+        case _F.FOLD:
+            text = fold_text(module, aggregate)
         case _F.COUNT | _F.SUM | _F.MIN | _F.MAX | _F.MEAN:
             raise AssertionError(f"{aggregate.function.value} has no summary")
         case _:
@@ -262,7 +272,8 @@ def chosen(aggregate: Aggregate, names: Names, prefix: str, summary: str, value:
     type_, taken = aggregate.argument.body.type, aggregate.argument.parameters[0].type
     by_type = types.Timestamp() if aggregate.order is None else aggregate.order.body.type
     last = aggregate.function is _F.LAST
-    if aggregate.limit is not None or not all(map(_flat, (by_type, taken, type_))):
+    several = aggregate.limit is not None or aggregate.function is _F.FOLD
+    if several or not all(map(_flat, (by_type, taken, type_))):
         order_of, record_of = names.new(f"{prefix}_place"), names.new(f"{prefix}_record")
         columns = (
             (order_of, gathered(by, by_type)),

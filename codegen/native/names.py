@@ -27,7 +27,7 @@ _FORMS = {
 }
 """The modules of functions by form."""
 _OURS = (
-    (_NATIVE, "aggregates, columns, hyperloglog, order, per_item, python, summaries"),
+    (_NATIVE, "aggregates, columns, folds, hyperloglog, order, per_item, python, summaries"),
     (_NATIVE, "rows as checked"),
     (f"{_NATIVE}.code", _CODE),
     *((f"{_NATIVE}.{form}_functions", f"{each} as {form}_{each}") for form, all_ in _FORMS.items() for each in all_),

@@ -1,15 +1,18 @@
 """Aggregates as grouped columns, and what is made of these: the same for `aggregate_by_key` and for published calls."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import assert_never
 
 from ghcm.aggregates import rank_fraction
+from ghcm.codegen.spark.aggregate_inputs import gives_record
+from ghcm.codegen.spark.expressions import Emitter, value_binding
 from ghcm.codegen.spark.functions.numbers import WIDE, decimal_of_units, decimal_units, floored, half_up, narrow
 from ghcm.codegen.spark.library.sql import bound, fails, quoted, when
 from ghcm.codegen.spark.names import variable
+from ghcm.codegen.spark.reducers import reduced, wide_sum
 from ghcm.codegen.spark.sql import Checked, ddl, first
-from ghcm.expr import Lambda
-from ghcm.reducers import Aggregate, AggregateFunction
+from ghcm.reducers import Aggregate, AggregateFunction, Custom
 from ghcm.spg.traits import TIME
 from ghcm.types import Bytes, Date, Decimal, Duration, Enumeration, Float, String, Timestamp, Type, is_nullable, strip
 from ghcm.unification import MAX_SUMMED_PRECISION, sum_of_many
@@ -20,15 +23,7 @@ RECORD = "@record"
 _F = AggregateFunction
 
 
-def read_columns(aggregate: Aggregate) -> Iterator[tuple[str, Lambda]]:
-    """The columns that an aggregate reads, with the functions of the record that give them."""
-    if aggregate.argument is not None and not _of_record(aggregate):
-        yield f"@{aggregate.name}", aggregate.argument
-    if aggregate.order is not None:
-        yield f"@{aggregate.name}.order", aggregate.order
-
-
-def grouped_columns(aggregate: Aggregate, value: str) -> Iterator[tuple[str, str]]:
+def grouped_columns(aggregate: Aggregate, value: str, emitter: Emitter) -> Iterator[tuple[str, str]]:
     """The grouped columns behind an aggregate, by their names, of what it reads."""
     name = f"@{aggregate.name}"
     match aggregate.function:
@@ -62,6 +57,10 @@ def grouped_columns(aggregate: Aggregate, value: str) -> Iterator[tuple[str, str
             yield name, f"slice(sort_array(collect_list({value}), false), 1, {aggregate.limit})"
         case _F.COVAR | _F.CORR:
             yield from _paired_columns(aggregate, name, value)
+        case _F.FOLD if aggregate.reducer is None:
+            yield name, _in_order(aggregate, name, value)
+        case _F.FOLD:
+            yield from _merged(emitter, aggregate, value)[1].items()
         case _:
             assert_never(aggregate.function)
 
@@ -89,14 +88,30 @@ def _paired_columns(aggregate: Aggregate, name: str, value: str) -> Iterator[tup
 
 def _picked(aggregate: Aggregate, name: str, value: str) -> str:
     """The value of the first or last record, as SQL."""
-    by = quoted(TIME) if aggregate.by_time else quoted(f"{name}.order")
     if aggregate.limit is not None:
-        return _picked_some(aggregate, value, by)
+        return _picked_some(aggregate, name, value)
+    by = _order_value(aggregate, name)
     pick = "min" if aggregate.function is _F.FIRST else "max"
     record = f"named_struct('by', {by}, 'record', {quoted(RECORD)})"
-    if _of_record(aggregate):  # which is there already, and is not carried twice
+    if gives_record(aggregate):  # which is there already, and is not carried twice
         return f"({pick}({record}){_of_those_there(aggregate, quoted(RECORD))}).record"
     return f"{pick}_by({value}, {record}){_of_those_there(aggregate, value)}"
+
+
+def _in_order(aggregate: Aggregate, name: str, value: str) -> str:
+    """The values of all records in their order, as SQL."""
+    return f"sort_array({_placed(aggregate, name, value)}).value"
+
+
+def _merged(emitter: Emitter, aggregate: Aggregate, value: str) -> tuple[Checked, dict[str, str]]:
+    """What a user's merge makes of the values, null of none; and the grouped columns that this reads."""
+    assert aggregate.reducer is not None and aggregate.argument is not None
+    name, columns = f"@{aggregate.name}", dict[str, str]()
+    found = reduced(emitter, aggregate.reducer, value, name, columns)
+    if not isinstance(aggregate.reducer, Custom):
+        columns[f"{name}.count"] = f"count({value})"
+        found = Checked(when(f"{quoted(f'{name}.count')} > 0", found.value), found.error)
+    return found, columns
 
 
 def _of_those_there(aggregate: Aggregate, value: str) -> str:
@@ -105,18 +120,27 @@ def _of_those_there(aggregate: Aggregate, value: str) -> str:
     return "" if always else f" FILTER (WHERE {value} IS NOT NULL)"
 
 
-def _picked_some(aggregate: Aggregate, value: str, by: str) -> str:
+def _order_value(aggregate: Aggregate, name: str) -> str:
+    return quoted(TIME) if aggregate.by_time else quoted(f"{name}.order")
+
+
+def _placed(aggregate: Aggregate, name: str, value: str) -> str:
+    """The values of all records as a list, each behind what orders it."""
+    value = quoted(RECORD) if gives_record(aggregate) else value
+    record = f"named_struct('by', {_order_value(aggregate, name)}, 'record', {quoted(RECORD)}, 'value', {value})"
+    return f"collect_list({record}){_of_those_there(aggregate, value)}"
+
+
+def _picked_some(aggregate: Aggregate, name: str, value: str) -> str:
     """The values of so many first or last records, in their order, as SQL."""
-    value = quoted(RECORD) if _of_record(aggregate) else value
-    record = f"named_struct('by', {by}, 'record', {quoted(RECORD)}, 'value', {value})"
-    all_ = f"collect_list({record}){_of_those_there(aggregate, value)}"
+    all_ = _placed(aggregate, name, value)
     some = f"slice(sort_array({all_}), 1, {aggregate.limit})"
     if aggregate.function is _F.LAST:
         some = f"reverse(slice(sort_array({all_}, false), 1, {aggregate.limit}))"
     return f"{some}.value"
 
 
-def final_value(aggregate: Aggregate) -> Checked:
+def final_value(aggregate: Aggregate, emitter: Emitter) -> Checked:
     """The aggregate as an expression over the grouped columns."""
     name = f"@{aggregate.name}"
     column, count = quoted(name), quoted(f"{name}.count")
@@ -148,6 +172,12 @@ def final_value(aggregate: Aggregate) -> Checked:
         case _F.CORR:
             odd, spreads, same = (quoted(f"{name}.{each}") for each in ("odd", "spread", "same"))
             return Checked(correlation(column, spreads, count, odd, same))
+        case _F.FOLD:
+            found = Checked(column) if aggregate.reducer is None else _merged(emitter, aggregate, column)[0]
+            if aggregate.finish is None:
+                return found
+            made = emitter.body(aggregate.finish, value_binding(Checked(found.value)))
+            return replace(made, error=first(found.error, made.error))
         case _:  # the grouped column itself
             return Checked(column)
 
@@ -184,12 +214,6 @@ def is_exact(aggregate: Aggregate) -> bool:
     return aggregate.function in (_F.COUNT, _F.MIN, _F.MAX, _F.FIRST, _F.LAST, _F.COLLECT, _F.DISTINCT_COUNT, _F.TOP_K)
 
 
-def _of_record(aggregate: Aggregate) -> bool:
-    """Whether it picks a record and gives the whole of it."""
-    argument = aggregate.argument
-    return aggregate.picks_record and argument is not None and argument.body == argument.parameters[0]
-
-
 def _sums(aggregate: Aggregate) -> bool:
     """Whether it sums whole numbers."""
     summed = aggregate.function in (_F.SUM, _F.MEAN)
@@ -219,19 +243,6 @@ def _hashed(value: str, type_: Type) -> str:
 
 
 # --- sums, means and the like as SQL ---------------------------------------------------------------------------------
-
-
-def wide_sum(value: str) -> str:
-    """A sum without a bound, which is checked when it is emitted. The parts of the numbers are summed in 64 bits each,
-    which takes half as long as a sum of decimals, and is exact for up to four trillion numbers.
-    """
-    number = f"bigint({value})"
-    high, middle, low = f"shiftright({number}, 42)", f"shiftright({number}, 21) & 2097151L", f"{number} & 2097151L"
-    return f"cast({_times(high, 2**42)} + {_times(middle, 2**21)} + sum({low}) AS {WIDE})"
-
-
-def _times(part: str, weight: int) -> str:
-    return f"cast(sum({part}) AS {WIDE}) * {weight}BD"
 
 
 PART = "100000000000000000000BD"
@@ -341,21 +352,3 @@ def about_distinct(entries: str) -> str:
     raw = f"({0.7213 / (1 + 1.079 / 4096) * 4096 * 4096!r}D / ({empty} + {inverse}))"
     counted = f"rint(4096 * ln(4096D / {empty}))"
     return f"bigint({when(f'{empty} > 0 AND {raw} <= 10240', counted, f'rint({raw})')})"
-
-
-def all_values(value: str, *, by: Checked | None = None) -> str:
-    """The values of a group as a list, ascending (by another value), nulls first."""
-    order, each = "" if by is None else f"'by', {by}, ", variable()
-    return f"transform(sort_array(collect_list(named_struct({order}'value', {value}))), {each} -> {each}.value)"
-
-
-def folded(values: str, type_: Type, merge: Callable[[Checked, Checked], Checked], *, failed: str | None) -> Checked:
-    """The values of a list made one, from the left; the first failure ends it."""
-    so_far, each = variable("so_far"), variable("each")
-    merged = merge(Checked(f"{so_far}.value"), Checked(each))
-    state = f"struct<value: {ddl(type_)}, error: string>"
-    start = f"cast(named_struct('value', get({values}, 0), 'error', NULL) AS {state})"
-    after = f"cast(named_struct('value', {merged}, 'error', {merged.error or 'NULL'}) AS {state})"
-    step = when(f"{so_far}.error IS NULL", after, so_far)
-    result = f"aggregate(slice({values}, 2, array_size({values})), {start}, ({so_far}, {each}) -> {step})"
-    return Checked(f"({result}).value", first(failed, f"({result}).error"))

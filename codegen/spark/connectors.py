@@ -3,7 +3,8 @@
 import json
 from dataclasses import replace
 
-from ghcm.codegen.spark.aggregates import RECORD, final_value, grouped_columns, read_columns
+from ghcm.codegen.spark.aggregate_inputs import read_columns
+from ghcm.codegen.spark.aggregates import RECORD, final_value, grouped_columns
 from ghcm.codegen.spark.expressions import Scope
 from ghcm.codegen.spark.library.sql import quoted
 from ghcm.codegen.spark.sql import Checked, col
@@ -177,7 +178,8 @@ def publish_body(scope: Scope, op: Publish) -> list[str]:
                 values |= {column: scope.on_record(function) for column, function in read_columns(own)}
                 values |= {RECORD: scope.record()} if what.picks_record else {}
                 values |= {TIME: col(TIME)} if what.by_time else {}
-                totals, value = dict(grouped_columns(own, quoted(f"@{name}"))), final_value(own)
+                totals = dict(grouped_columns(own, quoted(f"@{name}"), scope.emitter))
+                value = final_value(own, scope.emitter)
             case _:
                 totals, value = {}, scope.emitter.emit(what)  # no aggregate, which of no records would be null
         given = f"{sql_dict(totals)}, {sql_text(value.value)}, {scope.type(what.type)}"

@@ -3,27 +3,19 @@
 from collections.abc import Mapping
 from typing import assert_never
 
-from ghcm.codegen.spark.aggregates import (
-    RECORD,
-    all_values,
-    final_value,
-    folded,
-    grouped_columns,
-    is_exact,
-    read_columns,
-    wide_sum,
-)
-from ghcm.codegen.spark.expressions import OF_VALUES, Binding, Scope, value_binding
-from ghcm.codegen.spark.functions.numbers import narrow
+from ghcm.codegen.spark.aggregate_inputs import read_columns
+from ghcm.codegen.spark.aggregates import RECORD, final_value, grouped_columns, is_exact
+from ghcm.codegen.spark.expressions import Binding, Scope, value_binding
 from ghcm.codegen.spark.library.sql import named, part, quoted, text
 from ghcm.codegen.spark.placing import divided, divides, key_of, numbered, sessions_of, together
+from ghcm.codegen.spark.reducers import all_values, reduced
 from ghcm.codegen.spark.sql import Checked, calls_python, col, make_struct, part_of
 from ghcm.codegen.spark.text import quote, selected, sql_text
-from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
+from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.spg.graph import Task
 from ghcm.spg.ops import AggregateByKey, Count, Phased, ReduceByKey, Sessions
 from ghcm.spg.traits import TIME
-from ghcm.types import WINDOW, Float, Shape, Struct, Type, strip
+from ghcm.types import WINDOW, Shape, Struct, strip
 
 
 def _by(scope: Scope) -> list[str]:
@@ -120,64 +112,8 @@ def _times(scope: Scope) -> list[str]:
 def reduce_body(scope: Scope, op: ReduceByKey) -> list[str]:
     """One value per key."""
     columns: dict[str, str] = {}
-    value = _reduced(scope, op.reducer, "value", "@value", columns)
+    value = reduced(scope.emitter, op.reducer, "value", "@value", columns)
     return _grouped(scope, columns, value)
-
-
-def _reduced(scope: Scope, reducer: Reducer, value: str, name: str, columns: dict[str, str]) -> Checked:
-    """The result as an expression over the grouped columns, which are added to `columns`."""
-    match reducer:
-        case Builtin(kind=kind, type=type_):
-            columns[name] = _builtin(kind, type_, value)
-            return narrow(quoted(name)) if _sums_whole(kind, type_) else col(name)
-        case Fields(parts=parts, type=type_):
-            fields = [
-                _reduced(scope, each, part(value, field.name), f"{name}.{field.name}", columns)
-                for each, field in zip(parts, type_.fields, strict=True)
-            ]
-            return make_struct(type_, fields)
-        case Custom():
-            return _custom(scope, reducer, value, name, columns)
-        case _:
-            assert_never(reducer)
-
-
-def _sums_whole(kind: Kind, type_: Type) -> bool:
-    return kind is Kind.SUM and not isinstance(strip(type_), Float)
-
-
-def _builtin(kind: Kind, type_: Type, value: str) -> str:
-    match kind:
-        case Kind.SUM:
-            return wide_sum(value) if _sums_whole(kind, type_) else f"sum({value})"
-        case Kind.MIN:
-            return f"min({value})"
-        case Kind.MAX:
-            return f"max({value})"
-        case Kind.ALL:
-            return f"bool_and({value})"
-        case Kind.ANY:
-            return f"bool_or({value})"
-        case _:
-            assert_never(kind)
-
-
-def _custom(scope: Scope, reducer: Custom, value: str, name: str, columns: dict[str, str]) -> Checked:
-    """A user's reducer, folded over the values in order."""
-    function, order, failed = reducer.function, reducer.order, None
-    if order is None:
-        columns[name] = all_values(value)
-    else:
-        by = scope.emitter.body(order, value_binding(Checked(value)))
-        columns[name], failed = all_values(value, by=by), quoted(f"{name}.error")
-        columns[f"{name}.error"] = f"min({by.error or 'string(NULL)'})"
-
-    def merge(a: Checked, b: Checked) -> Checked:
-        merged = scope.emitter.body(function, value_binding(a), value_binding(b))
-        OF_VALUES.check(function.body, merged)
-        return merged
-
-    return folded(quoted(name), function.parameters[0].type, merge, failed=failed)
 
 
 def ungrouped_body(scope: Scope, op: Phased) -> list[str]:
@@ -229,8 +165,8 @@ def aggregate_body(scope: Scope, op: AggregateByKey) -> list[str]:
     for each in op.aggregates:
         name = f"@{each.name}"
         value = quoted(name) if named_first or name not in read else read[name].value
-        columns |= dict(grouped_columns(each, value))
-    values = {each.name: final_value(each) for each in op.aggregates}
+        columns |= dict(grouped_columns(each, value, scope.emitter))
+    values = {each.name: final_value(each, scope.emitter) for each in op.aggregates}
     if all(value.value == quoted(f"@{name}") for name, value in values.items()) and not op.scalar:
         values = {name: Checked(columns[f"@{name}"]) for name in values}
         columns = {"value": _struct(scope, values, exact=all(map(is_exact, op.aggregates))).value}

@@ -231,7 +231,7 @@ def _totals(scope: Scope, aggregates: tuple[Aggregate, ...]) -> str:
     if not aggregates:
         return "None"
     values = {f"@{each.name}": scope.on_record(each.argument).value for each in aggregates if each.argument is not None}
-    totals = dict(pair for each in aggregates for pair in grouped_columns(each, quoted(f"@{each.name}")))
+    totals = dict(pair for each in aggregates for pair in grouped_columns(each, quoted(f"@{each.name}"), scope.emitter))
     struct = Struct(tuple(Field(each.name, each.type) for each in aggregates))
-    record = make_struct(struct, map(final_value, aggregates))
+    record = make_struct(struct, [final_value(each, scope.emitter) for each in aggregates])
     return f"Totals({sql_dict(values)}, {sql_dict(totals)}, {sql_text(record.value)}{also(record.error)})"

@@ -48,6 +48,8 @@ class Context:
     """The program's own functions; None for one that is wrong, which has been reported."""
     pipelines: Mapping[str, ast.FunctionDecl] = field(default_factory=dict[str, ast.FunctionDecl])
     """The program's functions of collections."""
+    aggregates: Mapping[str, ast.FunctionDecl] = field(default_factory=dict[str, ast.FunctionDecl])
+    """The program's functions that are aggregates."""
 
     def note(self, span: Span | None, type_: Type | Collection) -> None:
         """Note the type of what stands at a source position."""

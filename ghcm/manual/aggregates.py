@@ -50,5 +50,15 @@ EXAMPLES: dict[AggregateFunction, tuple[Aggregated, ...]] = {
     _F.MEDIAN: (Aggregated("median(value)", "[4, 1, 3, 9]", "3.5"), Aggregated("median(value)", "[1, 2, 9]", "2.0")),
     _F.MODE: (Aggregated("mode(value)", "[3, 1, 3, null]", "3"), Aggregated("mode(value)", '["b", "a"]', '"a"')),
     _F.COVAR: (Aggregated("covar(value, value * value)", "[1, 2, 3]", "4.0"),),
+    _F.FOLD: (
+        Aggregated("fold(value, 1, (product, v) => product * v, order = r => r)", "[3, null, 2]", "6"),
+        Aggregated("fold(value, 0, (most, v) => max(most, abs(v)), merge = (a, b) => max(a, b))", "[3, -5]", "5"),
+        Aggregated(
+            "fold(value, { n: 0, sum: 0 }, (s, v) => { n: s.n + 1, sum: s.sum + v }, "
+            "merge = (a, b) => { n: a.n + b.n, sum: a.sum + b.sum }, result = s => s.sum / s.n)",
+            "[1, 2, null]",
+            "1.5",
+        ),
+    ),
     _F.CORR: (Aggregated("corr(value, -2 * value)", "[1, 2, null, 3]", "-1.0"),),
 }

@@ -146,7 +146,7 @@ def _aggregate(rule: Rule) -> Entry:
         Fact("argument", rule.takes[0].lower() + rule.takes[1:].removesuffix(".")),
         Fact("nulls", "are skipped"),
         Fact("of nothing", rule.nothing.value),
-        Fact("state of bounded size", "yes" if rule.merges else "no"),
+        Fact("state of bounded size", rule.merges or "no" if rule.merges is not True else "yes"),
         Fact("engines", "all, the same"),
     )
     name = rule.function.value

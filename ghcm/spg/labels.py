@@ -117,8 +117,10 @@ def _reducer(reducer: Reducer) -> str:
 def _aggregate(what: Aggregate) -> str:
     parts = [] if what.argument is None else [_text(what.argument)]
     parts += [str(each) for each in (what.fraction, what.limit) if each is not None]
+    parts += [] if what.reducer is None else [f"merge = {_reducer(what.reducer)}"]
     parts += ["order = arrival"] if what.arrival else []
     parts += [] if what.order is None else [f"order = {_text(what.order)}"]
+    parts += [] if what.finish is None else [f"result = {_text(what.finish)}"]
     return f"{what.name} = {what.function.value}({', '.join(parts)})"
 
 

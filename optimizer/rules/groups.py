@@ -43,7 +43,8 @@ def _forgets_order(op: ops.Op) -> bool:
         case ops.Count() | ops.Distinct() | ops.Sort() | ops.Top() | ops.GroupByKey():
             return True
         case ops.AggregateByKey(aggregates=aggregates):
-            return not any(each.arrival for each in aggregates)
+            merges = (each.reducer for each in aggregates if each.reducer is not None)
+            return not any(each.arrival for each in aggregates) and all(map(_any_order, merges))
         case ops.ReduceByKey(reducer=reducer):
             return _any_order(reducer)
         case ops.Join():

@@ -5,17 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ghcm.aggregates import mean_of_decimals, result_of
-from ghcm.expr import Get, Lambda, MakeStruct, Var
-from ghcm.reducers import Aggregate, AggregateFunction
+from ghcm.expr import Call, Get, If, Lambda, MakeStruct, Var
+from ghcm.functions import comparable
+from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Kind, Reducer
 from ghcm.source import Origin
 from ghcm.spg.connectors import Memory, Mode, Parquet
 from ghcm.spg.graph import Forward, Hash, Input, Program, Sink, Task, Unit
 from ghcm.spg.ops import AggregateByKey, EventTime, KeyBy, MapToPair, Op, Source, To
 from ghcm.types import (
+    Bool,
     Collection,
+    Duration,
     Field,
     Int,
     Int32,
+    List,
     Nullable,
     Shape,
     String,
@@ -75,6 +79,9 @@ def _aggregates(value: Type, held: Type, *, scalar: bool) -> tuple[Aggregate, ..
     order = Lambda((whole,), whole if scalar else Get(whole, "n", Int()))
     found: list[Aggregate] = []
     for function in AggregateFunction:
+        if function is AggregateFunction.FOLD:
+            found += _folds(argument, order)
+            continue
         if function is AggregateFunction.MEAN:
             found += [each for scale in (0, 3) if (each := _rounded_mean(argument, scale)) is not None]
         result = result_of(function, held)
@@ -94,6 +101,25 @@ def _aggregates(value: Type, held: Type, *, scalar: bool) -> tuple[Aggregate, ..
             case _:
                 found.append(made)
     return tuple(found)
+
+
+def _folds(argument: Lambda, order: Lambda) -> list[Aggregate]:
+    """All values in order; and what a merge makes of them, built in or a function."""
+    held = argument.body.type
+    fold = Aggregate("fold", AggregateFunction.FOLD, argument, held)
+    found: list[Aggregate] = []
+    if comparable(argument.parameters[0].type):
+        found += [replace(fold, name="in_order", type=List(strip(held)), order=order)]
+    if not comparable(held):
+        return found
+    one, two = Var("a", strip(held)), Var("b", strip(held))
+    greater = If(Call("gt", (one, two), Bool()), one, two, strip(held))
+    merges: list[Reducer] = [Builtin(Kind.MIN, strip(held)), Custom(Lambda((one, two), greater), True, None)]
+    merges += [Builtin(Kind.SUM, strip(held))] if isinstance(strip(held), Int | Duration) else []
+    found += [replace(fold, name=f"merged{at}", reducer=each) for at, each in enumerate(merges)]
+    state = Var("s", as_nullable(held))
+    finish = Lambda((state,), Call("is_null", (state,), Bool()))
+    return [*found, replace(fold, name="finished", reducer=merges[0], finish=finish, type=Bool())]
 
 
 def _rounded_mean(argument: Lambda, scale: int) -> Aggregate | None:

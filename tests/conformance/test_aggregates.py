@@ -23,6 +23,7 @@ from ghcm.types import String, Type
 from ghcm.verification.compare import differences, letters
 from tests.conformance.aggregate_cases import TYPES, every_aggregate
 from tests.conformance.spark_sinks import differences_on_spark
+from tests.conformance.text_programs import agrees_natively, program_of
 from tests.unit.runtime.operators.harness import run_unit
 
 FORMS: tuple[Form, ...] = ("rows", "columns")
@@ -71,6 +72,17 @@ def test_states_merge_into_several_others() -> None:
         assert collected.result(collected.merge(collected.merge(None, one), [2])) == [1, 2, 3]
         assert different.result(different.merge(different.merge(None, two), {2})) == 3
     assert (one, two) == ([3, 1], {1, 3})
+
+
+def test_aggregates_of_ones_own_agree_natively() -> None:
+    expected = agrees_natively(program_of("own_aggregates"))
+    assert [letter.input for letter in expected.dead] == ['{"key":"c"}']  # its product fits no 64 bits
+    assert agrees_natively(program_of("own_aggregates", streaming=True)).sinks == expected.sinks
+
+
+@pytest.mark.slow
+def test_aggregates_of_ones_own_agree_on_spark(spark: SparkSession) -> None:
+    assert differences_on_spark(spark, program_of("own_aggregates")) == []
 
 
 def test_records_of_one_value_that_fail_are_dead_as_they_are() -> None:

@@ -112,6 +112,7 @@ def _of_table() -> Iterator[str]:
 _IN_WORDS = (
     *(f"aggregate {each.value}" for each in AGGREGATES), "aggregate of event time", "aggregate with an order",
     "aggregate by arrival", "aggregate with a scale", "aggregate of several",
+    "aggregate in order", "aggregate merged",
     *(f"reducer {each.value}" for each in Kind), "reducer of fields", "reducer claimed",
     *(f"window {word}" for word in ("tumbling", "sliding", "cumulating", "session", "time processing", "offset")),
     *(f"sink {each.value}" for each in Mode), "join with a condition", "join by key", "join in windows",
@@ -139,6 +140,8 @@ def _aggregate(what: Aggregate) -> Iterator[str]:
     yield what.function.value
     if what.function is AggregateFunction.MEAN and isinstance(strip(what.type), Decimal):
         yield "with a scale"
+    if what.function is AggregateFunction.FOLD:
+        yield "in order" if what.reducer is None else "merged"
     if what.picks_record:
         yield "of event time" if what.by_time else "by arrival" if what.arrival else "with an order"
         if what.limit is not None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ghcm.aggregates import AGGREGATES, PAIR, Nothing, mean_of_decimals, result_of
 from ghcm.expr import Call, Expr, If, Lambda, Literal, Var
 from ghcm.functions import comparable
-from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
+from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer, splittable
 from ghcm.spg.graph import Forward, Global, Hash
 from ghcm.spg.ops import (
     AggregateByKey,
@@ -150,6 +150,8 @@ def aggregate(draw: st.DrawFn, name: str, value: Type, *, timed: bool = False, o
     placed = (AggregateFunction.FIRST, AggregateFunction.LAST)
     some = [each for each in AggregateFunction if each not in placed or comparable(value)]
     function: AggregateFunction = draw(st.sampled_from(some))
+    if function is AggregateFunction.FOLD:
+        return _with_option(draw, _fold(draw, name, value), value, timed=timed, one_by_one=False)
     wanted: Type
     match function:
         case AggregateFunction.COUNT:
@@ -190,12 +192,30 @@ def aggregate(draw: st.DrawFn, name: str, value: Type, *, timed: bool = False, o
     return _with_option(draw, found, value, timed=timed, one_by_one=one_by_one)
 
 
+def _fold(draw: st.DrawFn, name: str, value: Type) -> Aggregate:
+    """An aggregate of functions of one's own: merged in any order, or in one; its result may be what was added up."""
+    ordered = comparable(value) and draw(st.booleans())
+    wanted = type_like(draw, value, keys=True, nullable=False)
+    argument = draw(functions(draw(st.sampled_from([wanted, as_nullable(wanted)])), value, depth=1))
+    held = strip(argument.body.type)
+    merge = None if ordered else reducer(draw, held)
+    if not ordered and (merge is None or not splittable(merge)):
+        merge = Builtin(Kind.MIN, held)
+    state = Var("s", List(held) if merge is None else as_nullable(held))
+    finish = Lambda((state,), state)
+    if draw(st.booleans()) and (merge is None or not _adds_floats(merge)):
+        finish = draw(functions(Int(), state.type, depth=1))
+    made = Aggregate(name, AggregateFunction.FOLD, argument, finish.body.type)
+    return replace(made, reducer=merge, finish=finish)
+
+
 def _with_option(draw: st.DrawFn, found: Aggregate, value: Type, *, timed: bool, one_by_one: bool) -> Aggregate:
     if found.function is AggregateFunction.QUANTILE:
         return replace(found, fraction=draw(st.sampled_from([0.0, 0.07, 0.5, 0.9, 1.0])))
     if found.function is AggregateFunction.TOP_K:
         return replace(found, limit=draw(st.integers(1, 3)))
-    if found.picks_record and draw(st.integers(0, 2)) == 2:
+    picks = found.picks_record and found.function is not AggregateFunction.FOLD
+    if picks and draw(st.integers(0, 2)) == 2:
         found = replace(found, limit=draw(st.integers(1, 3)), type=List(strip(found.type)))
     if found.picks_record and one_by_one and draw(st.booleans()):
         return replace(found, arrival=True)
@@ -303,7 +323,7 @@ def top(draw: st.DrawFn, chain: Chain, flow: Flow) -> Flow | None:
 def _sums_floats(what: Aggregate) -> bool:
     """Whether its last digits depend on how it is computed."""
     of_squares = (AggregateFunction.VAR, AggregateFunction.STD, AggregateFunction.COVAR, AggregateFunction.CORR)
-    if what.function in of_squares:
+    if what.function in of_squares or (what.reducer is not None and _adds_floats(what.reducer)):
         return True
     summed = what.function in (AggregateFunction.SUM, AggregateFunction.MEAN)
     return summed and isinstance(strip(what.type), Float)

@@ -192,6 +192,20 @@ class agg:
         return _made("top_k", of, count, where=where)
 
     @staticmethod
+    def fold(
+        of: _Of,
+        initial: object,
+        add: Callable[[Any, Any], Any],
+        *,
+        merge: Callable[[Any, Any], Any] | None = None,
+        result: Callable[[Any], Any] | None = None,
+        order: _Of | None = None,
+        where: _Of | None = None,
+    ) -> Any:
+        """An aggregate of one's own: what it begins with, how a value is added, how two become one, what is given."""
+        return _made("fold", of, initial, add, merge=merge, result=result, order=order, where=where)
+
+    @staticmethod
     def covar(of: _Of, other: _Of, *, where: _Of | None = None) -> Any:
         """The sample covariance of two numbers."""
         return _made_of_two("covar", of, other, where)

@@ -141,7 +141,8 @@ def operation(function: str, arguments: tuple[Expr, ...], span: Span | None, con
 def _named(name: str, span: Span | None, context: Context, *, as_method: bool, count: int) -> str:
     """The function that a written name means in a call."""
     function = CALLABLE.get(name)
-    if name in _AGGREGATES and not as_method and (function is None or count < 2):
+    aggregates = name in _AGGREGATES and (function is None or count < 2)
+    if not as_method and (aggregates or name in context.aggregates):
         message = f'"{name}" aggregates many records, and an expression sees one'
         raise context.report(Code.BAD_AGGREGATE, message, span, hint=_OF_ONE.get(name, _OF_MANY))
     if function is not None and (not as_method or FUNCTIONS[function].method):

@@ -83,7 +83,7 @@ def _fold(written: ast.Apply, items: Expr, type_: List, scope: Scope) -> ForEach
         hint = 'It is written "list.fold(0, (total, x) => total + x)".'
         raise scope.report(Code.BAD_LAMBDA, message, written.span, hint=hint)
     start, function = folding("fold", scope.typed(given[0]), given[1], type_.item, scope)
-    return _folded(start, items, start.type, function)
+    return folded(start, items, function)
 
 
 def folding(name: str, first: Expr, written: ast.Expr, item: Type, scope: Scope) -> tuple[Expr, Lambda]:
@@ -101,7 +101,9 @@ def folding(name: str, first: Expr, written: ast.Expr, item: Type, scope: Scope)
     return start, Lambda(function.parameters, body)
 
 
-def _folded(first: Expr, items: Expr, so_far: Type, function: Lambda) -> ForEach:
+def folded(first: Expr, items: Expr, function: Lambda) -> ForEach:
+    """The fold of a list by a function of the value so far, which is of the type of the first one, and an item."""
+    so_far = first.type
     one, item = function.parameters
     pair = Var(item.name, tuple_of(so_far, item.type))
     by = {one.name: Get(pair, "_1", one.type), item.name: Get(pair, "_2", item.type)}

@@ -275,7 +275,7 @@ def _given(step: Step, name: str, signature: Signature, written: ast.Apply) -> d
 
 def _argument(step: Step, parameter: str, written: ast.Expr, wanted: Type | None, flow: Flow) -> Aggregate | Expr:
     what, collection = f'parameter "{parameter}"', flow.collection
-    if is_aggregate(written):
+    if is_aggregate(written, step.context.aggregates):
         over = Aggregated(collection.element, collection.timed, step.scope, unordered(step, flow))
         aggregate = aggregate_of(parameter, written, over)
         if wanted is None:

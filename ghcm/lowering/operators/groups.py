@@ -86,7 +86,8 @@ def aggregate(step: Step, flow: Flow) -> Bound:
         return _aggregated_by(step, flow)
     found, scalar = _aggregates(step, flow)
     if not collection.windowed:
-        empty = (AGGREGATES[each.function].nothing is Nothing.VALUE or each.limit is not None for each in found)
+        sure = (Nothing.VALUE, Nothing.START)
+        empty = (AGGREGATES[each.function].nothing in sure or each.limit is not None for each in found)
         pairs = zip(found, empty, strict=True)
         found = tuple(each if known else replace(each, type=as_nullable(each.type)) for each, known in pairs)
     fields = (Field("value", found[0].type),) if scalar else totals(found).fields
@@ -201,7 +202,9 @@ def _aggregates(step: Step, flow: Flow) -> tuple[tuple[Aggregate, ...], bool]:
     for index, argument in enumerate(step.given.rest):
         if argument.name in names[:index]:
             raise step.report(Code.DECLARED_TWICE, f'aggregate "{argument.name}" is given twice', argument.span)
-    over = Aggregated(flow.collection.aggregated, flow.collection.timed, step.scope, unordered(step, flow))
+    taken = flow.collection
+    endless = not taken.bounded and not taken.windowed
+    over = Aggregated(taken.aggregated, taken.timed, step.scope, unordered(step, flow), endless=endless)
     return every(lambda given: aggregate_of(given.name or "value", given.value, over), step.given.rest), scalar
 
 

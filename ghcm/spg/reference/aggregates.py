@@ -156,6 +156,8 @@ def aggregate(run: Run, what: Aggregate, gathered: Sequence[Given]) -> object:
             return _covariance(run, cast("list[tuple[float, float]]", known))
         case AggregateFunction.CORR:
             return _correlation(run, cast("list[tuple[float, float]]", known))
+        case AggregateFunction.FOLD:
+            return _fold(run, what, some)
         case _:
             assert_never(what.function)
 
@@ -165,6 +167,15 @@ def _picked(what: Aggregate, ordered: list[Given]) -> object:
     if what.limit is not None:
         return [each.value for each in (ordered[: what.limit] if first else ordered[-what.limit :])]
     return None if not ordered else ordered[0 if first else -1].value
+
+
+def _fold(run: Run, what: Aggregate, some: list[Given]) -> object:
+    """What a user's functions make of the values that are there."""
+    if what.reducer is None:
+        found: object = [each.value for each in sorted(some, key=lambda each: each.order)]
+    else:
+        found = reduce(run, what.reducer, [each.value for each in some]) if some else None
+    return found if what.finish is None else run.apply(what.finish, found)
 
 
 def _ascending(values: list[object], type_: Type) -> list[object]:

@@ -10,7 +10,7 @@ from typing import assert_never
 from ghcm.aggregates import AGGREGATES, fraction_problem, mean_of_decimals, result_of
 from ghcm.expr import Get, Lambda
 from ghcm.functions import comparable
-from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
+from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer, splittable
 from ghcm.spg import ops
 from ghcm.spg.graph import entry_of, leading_to
 from ghcm.spg.joining import is_lookup, joined_collection, joined_element, joined_pair, shares_window
@@ -145,6 +145,9 @@ def aggregate_problems(around: Around, what: Aggregate, value: Type) -> Iterator
         return
     yield from around.of(what.argument, value)
     type_ = what.argument.body.type
+    if what.function is _F.FOLD:
+        yield from _fold_problems(around, what, type_)
+        return
     wanted = result_of(what.function, type_, several=what.limit is not None)
     if what.function is _F.MEAN and isinstance(to := strip(what.type), Decimal):
         mean = mean_of_decimals(strip(type_), to.scale)
@@ -155,6 +158,20 @@ def aggregate_problems(around: Around, what: Aggregate, value: Type) -> Iterator
         or (what.function is _F.SUM and isinstance(strip(type_), Int32))
     ):
         yield f'{what.function.value} of "{type_}" is not "{what.type}"'
+
+
+def _fold_problems(around: Around, what: Aggregate, type_: Type) -> Iterator[str]:
+    """What is wrong with the functions of an aggregate of a user's own over values of that type."""
+    found: Type = List(strip(type_)) if what.reducer is None else type_
+    if what.reducer is not None:
+        yield from _reducer(around, what.reducer, strip(type_))
+        if not splittable(what.reducer):
+            yield f'aggregate "{what.name}" merges in an order'
+    if what.finish is not None:
+        yield from around.of(what.finish, found if what.reducer is None else as_nullable(found))
+        found = what.finish.body.type
+    if not accepts(what.type, found):
+        yield f'aggregate "{what.name}" gives "{found}" and not "{what.type}"'
 
 
 def _option_problems(around: Around, what: Aggregate, value: Type) -> Iterator[str]:

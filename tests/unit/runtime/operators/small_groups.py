@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ghcm.aggregates import PAIR, result_of
 from ghcm.expr import Expr, Get, Lambda, Literal, MakeStruct, Var
 from ghcm.functions import comparable
-from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer
+from ghcm.reducers import Aggregate, AggregateFunction, Builtin, Custom, Fields, Kind, Reducer, splittable
 from ghcm.spg.connectors import Mode
 from ghcm.spg.graph import Program
 from ghcm.spg.joining import JoinKind, joined_element, joined_pair
@@ -147,6 +147,8 @@ def aggregates(draw: st.DrawFn, value: Type, name: str) -> Aggregate:
 def other_aggregates(draw: st.DrawFn, value: Type, name: str, function: AggregateFunction) -> Aggregate:
     if function in (AggregateFunction.FIRST, AggregateFunction.LAST) and not comparable(value):
         function = AggregateFunction.COLLECT
+    if function is AggregateFunction.FOLD:
+        return draw(folds(value, name))
     wanted: list[Type] = [WHOLE, F, Nullable(WHOLE), Nullable(F)]
     if function is AggregateFunction.APPROX_DISTINCT:
         wanted = [WHOLE, S, B, Nullable(S), Duration()]
@@ -163,6 +165,19 @@ def other_aggregates(draw: st.DrawFn, value: Type, name: str, function: Aggregat
     if function is AggregateFunction.TOP_K:
         return replace(found, limit=draw(st.integers(1, 3)))
     return replace(found, order=draw(functions(draw(types(keys=True)), value))) if found.picks_record else found
+
+
+@st.composite
+def folds(draw: st.DrawFn, value: Type, name: str) -> Aggregate:
+    """Aggregates of functions of one's own: merged in any order, or in one."""
+    merge = draw(reducers().filter(splittable)) if not comparable(value) or draw(st.booleans()) else None
+    held = draw(types(keys=True, nullable=False)) if merge is None else reduced(merge)
+    argument = draw(functions(draw(st.sampled_from([held, as_nullable(held)])), value))
+    made = Aggregate(name, AggregateFunction.FOLD, argument, argument.body.type, reducer=merge)
+    if merge is not None:
+        return made
+    order = draw(functions(draw(types(keys=True)), value))
+    return replace(made, type=List(strip(argument.body.type)), order=order)
 
 
 @st.composite
