@@ -93,7 +93,7 @@ def _pair(of: types.Type) -> types.Type | None:
 PAIR = types.tuple_of(types.Float(), types.Float())
 """What is aggregated of two values."""
 _F, _N = AggregateFunction, Nothing
-_COMPARES = "It compares values, and maps cannot be compared."
+_COMPARES = "It compares values, and maps have no order."
 
 _TABLE = (
     Rule(

@@ -23,7 +23,7 @@ Rule = Callable[[tuple[Type, ...]], Resolution | None]
 
 
 def comparable(type_: Type) -> bool:
-    """Whether values of the type can be compared and used as keys: everything but maps and what holds them."""
+    """Whether values of the type have an order and may be keys: everything but maps and what holds them."""
     match strip(type_):
         case Map():
             return False
@@ -38,7 +38,10 @@ def comparable(type_: Type) -> bool:
 COMPARISONS = ("eq", "same", "ne", "lt", "le", "gt", "ge")
 """The functions that compare two values of one type."""
 
-OF_MAPS = "Maps cannot be compared, but lists of their entries, in the order of the keys, can: m.entries()."
+OF_MAPS = (
+    "Maps have no order and are no keys; a == b tells whether two are equal, "
+    "m.entries() is a list in the order of the keys."
+)
 """What to do where values are not `comparable`."""
 
 INT, FLOAT, STRING, BOOL, TIMESTAMP, DURATION = Int(), Float(), String(), Bool(), Timestamp(), Duration()

@@ -48,11 +48,12 @@ def _extreme(name: str, form: str, says: str, shows: Mapping[str, str]) -> Funct
     return Function(name, form, compare(None), says=says, method=False, shows=shows, polars=polars, spark=spark)
 
 
+_EQUAL = {"1 == 1.0": "true", '"a" == "A"': "false", 'map_of("a", 1, "b", 2) == map_of("b", 2, "a", 1)': "true"}
 _BOOL, _TEXT = ("{ b: bool? }", "{ b: null }"), ("{ s: string? }", "{ s: null }")
 
 # fmt: off
 COMPARISON = (
-    _comparison("eq", "a == b", "whether both are the same value", {"1 == 1.0": "true", '"a" == "A"': "false"}, "="),
+    _comparison("eq", "a == b", "whether both are the same value", _EQUAL, "="),
     _comparison("ne", "a != b", "whether they differ", {"1 != 2": "true"}, "!="),
     _comparison("lt", "a < b", "whether a is less", {'"Z" < "a"': "true"}, "<"),
     _comparison("le", "a <= b", "whether a is less or equal", {"2 <= 2": "true"}, "<="),

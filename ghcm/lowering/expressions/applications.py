@@ -18,6 +18,7 @@ from ghcm.lowering.expressions.constants import check_arithmetic, check_read, ch
 from ghcm.lowering.expressions.conversion import alike_or_report, convert
 from ghcm.lowering.expressions.decimals import beside_decimals, decimal_advice, quotient, round_half_up, to_decimal
 from ghcm.lowering.expressions.enums import to_enum
+from ghcm.lowering.expressions.equality import of_maps
 from ghcm.lowering.expressions.functions import call_defined
 from ghcm.lowering.expressions.records import json_to
 from ghcm.lowering.expressions.regex import BadPattern, Pattern, canonical
@@ -122,7 +123,7 @@ def operation(function: str, arguments: tuple[Expr, ...], span: Span | None, con
     entry = FUNCTIONS[function]
     if function == "mul" and len(arguments) == 2 and isinstance(strip(arguments[1].type), types.Duration):
         arguments = _length_first(arguments)
-    arguments = beside_decimals(function, beside_texts(function, arguments, span, context))
+    arguments = of_maps(function, beside_decimals(function, beside_texts(function, arguments, span, context)))
     found = tuple(argument.type for argument in arguments)
     resolution = resolve(entry, found)
     if resolution is not None:

@@ -118,7 +118,7 @@ def of_whole(written: ast.Apply, of: ast.Attribute, scope: Scope) -> Expr:
     made = None if by is None else lambda_of(by, (type_.item,), scope, f'the function of "{of.name}"')
     judged = type_.item if made is None else made.body.type
     if of.name not in ("sum", "mean") and not comparable(judged):
-        message = f'"{of.name}" compares values, and maps cannot be compared'
+        message = f'"{of.name}" compares values, and maps have no order'
         raise scope.report(Code.BAD_OPERANDS, message, written.span, detail=f'They are "{judged}".')
     name, arguments = WHOLE[of.name], () if of.name != _SORT else (Literal(descending, Bool()),)
     if made is not None and of.name in SUMMARIES:
