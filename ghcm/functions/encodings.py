@@ -17,6 +17,15 @@ def _encoded(form: str) -> dict[Choice, str]:
     return {String: f'{{0}}.str.encode("{form}")', Bytes: f'{{0}}.bin.encode("{form}")'}
 
 
+_NO_URLS = Never("Polars does not read or write the texts of URLs")
+_PERCENT = "replace({0}, '+', ' ')"
+_STRAY = "{0} RLIKE '%(?![0-9A-Fa-f][0-9A-Fa-f])'"
+_UNESCAPED = (
+    "cast(unhex(array_join(transform(regexp_extract_all(" + _PERCENT + ", '%[0-9A-Fa-f][0-9A-Fa-f]|[^%]+', 0), "
+    "part -> CASE WHEN startswith(part, '%') THEN substring(part, 2) ELSE hex(part) END), '')) AS string)"
+)
+"""The bytes of a text of which some are written as hexadecimal digits, for Spark."""
+
 # fmt: off
 ENCODINGS = (
     Function(
@@ -56,6 +65,26 @@ ENCODINGS = (
         shows={'from_bytes(from_base64("aGk="))': '"hi"', 'from_base64("aGk")': Failure.BAD_CAST},
         python="row_texts.from_base64({0})",
         polars='{0}.str.decode("base64", strict=False)', polars_fails="column_texts.from_base64_fails({0})",
+    ),
+    Function(
+        "url_encode", "(s)", (STRING,), STRING,
+        "as a part of a URL: of its UTF-8 each byte but ASCII letters, digits and - . _ ~ as % and two hexadecimal "
+        "digits (RFC 3986)",
+        shows={'url_encode("a b/ü")': '"a%20b%2F%C3%BC"'},
+        python="row_texts.url_encode({0})", polars=_NO_URLS,
+        spark="replace(replace(replace(url_encode({0}), '+', '%20'), '*', '%2A'), '%7E', '~')",
+    ),
+    Function(
+        "url_decode", "(s)", (STRING,), STRING,
+        "what a part of a URL stands for: + is a space, and % with two hexadecimal digits a byte of its UTF-8; fails "
+        "for any other % and where the bytes are no UTF-8. url_decode(s.replace(\"+\", \"%2B\")) keeps each +",
+        failures=(Failure.BAD_CAST,),
+        shows={'url_decode("q=a+b%C3%BC")': '"q=a bü"', 'url_decode("100%")': Failure.BAD_CAST},
+        python="row_texts.url_decode({0})", polars=_NO_URLS,
+        spark=f"CASE WHEN NOT ({_STRAY}) AND is_valid_utf8({_UNESCAPED}) THEN {_UNESCAPED} END",
+        spark_fails=(
+            (f"({_STRAY}) OR NOT is_valid_utf8({_UNESCAPED})", Failure.BAD_CAST, "it is no part of a URL"),
+        ),
     ),
 )
 

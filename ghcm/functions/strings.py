@@ -5,6 +5,7 @@ Positions and lengths are in code points.
 
 from ghcm.functions.table import ELSE, SAFE, Choice, Failure, Function
 from ghcm.signatures import BOOL, INT, STRING, TEXT2, Resolution, comparable, first, fixed
+from ghcm.support import Never
 from ghcm.types import Int32, List, Map, Nullable, String, Type, strip
 from ghcm.unification import unify
 
@@ -261,6 +262,13 @@ TABLE = (
         python="{0}.count({1})", polars="column_texts.count_of({0}, {1})",
         spark="(CASE WHEN {1} = '' THEN bigint(char_length({0})) + 1L "
         "ELSE bigint((char_length({0}) - char_length(replace({0}, {1}, ''))) div char_length({1})) END)",
+    ),
+    Function(
+        "levenshtein", "(s, t)", (STRING, STRING), INT,
+        "the edit distance: how many code points have to be put in, left out or replaced to make one of the other",
+        shows={'levenshtein("kitten", "sitting")': "3"},
+        python="row_texts.levenshtein({0}, {1})", polars=Never("Polars has no edit distance"),
+        spark="bigint(levenshtein({0}, {1}))",
     ),
     Function(
         "slice", "slice(s, start), slice(s, start, end), s[start:end]",

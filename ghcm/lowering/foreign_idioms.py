@@ -97,6 +97,9 @@ FUNCTIONS = {
     **dict.fromkeys(("base64", "b64encode"), _meant("to_base64")),
     **dict.fromkeys(("unbase64", "b64decode"), _meant("from_base64")),
     **dict.fromkeys(("unhex", "fromhex"), _meant("from_hex")),
+    **dict.fromkeys(("urlencode", "quote", "encodeURIComponent"), _meant("url_encode")),
+    **dict.fromkeys(("urldecode", "unquote", "decodeURIComponent"), _meant("url_decode")),
+    **dict.fromkeys(("edit_distance", "editDistance"), _meant("levenshtein")),
     "len": _meant("length"),
     **dict.fromkeys(
         ("fold_left", "foldLeft", "reduce", "accumulate"), "xs.fold(0, (total, x) => total + x) folds a list."

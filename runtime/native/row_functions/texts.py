@@ -4,6 +4,7 @@ import re
 from base64 import b64decode
 from collections.abc import Iterable
 from typing import NoReturn
+from urllib.parse import quote, unquote_to_bytes
 
 from ghcm.functions import Failure
 from ghcm.functions.strings import LONGEST_TEXT
@@ -149,3 +150,34 @@ def from_base64(text: str) -> bytes:
     if not _BASE64.fullmatch(text):
         raise _refuse(text, "base64")
     return b64decode(text)
+
+
+def url_encode(text: str) -> str:
+    """The text as a part of a URL."""
+    return quote(text, safe="")
+
+
+_STRAY = re.compile("%(?![0-9A-Fa-f]{2})")
+
+
+def url_decode(text: str) -> str:
+    """The text that a part of a URL stands for."""
+    if _STRAY.search(text):
+        raise _refuse(text, "a part of a URL")
+    try:
+        return unquote_to_bytes(text.replace("+", " ")).decode()
+    except UnicodeDecodeError:
+        raise _refuse(text, "a part of a URL") from None
+
+
+def levenshtein(left: str, right: str) -> int:
+    """How many characters have to be put in, left out or changed; rows of the table of all beginnings."""
+    if len(left) < len(right):
+        left, right = right, left
+    above = list(range(len(right) + 1))
+    for row, one in enumerate(left, 1):
+        here = [row]
+        for column, other in enumerate(right):
+            here.append(min(above[column] + (one != other), above[column + 1] + 1, here[column] + 1))
+        above = here
+    return above[-1]

@@ -43,11 +43,31 @@ BASE64 = (
     "A" * 100,
     None,
 )
+URLS = (
+    "",
+    "a+b",
+    "a%20b",
+    "%C3%BC%f0%9f%98%80",
+    "100%",
+    "%",
+    "%4",
+    "%4g",
+    "%ff",
+    "%c3",
+    "%C3%28",
+    "%ed%a0%80",
+    "%00",
+    "ü%C3%BC",
+    "%25%2B+",
+    "%\n41",
+    None,
+)
 
 CASES: tuple[Case, ...] = (
     case("to_bytes", STRING),
     case("from_bytes", BYTES, values=((*DATA, *NO_UTF8),)),
     *(case(name, BYTES, values=((*DATA, *NO_UTF8),)) for name in ("to_hex", "to_base64")),
     *(case(name, STRING) for name in ("to_hex", "to_base64", "from_hex", "from_base64")),
+    *(case(name, STRING) for name in ("url_encode", "url_decode")), case("url_decode", STRING, values=(URLS,)),
     case("from_hex", STRING, values=(HEX,)), case("from_base64", STRING, values=(BASE64,)),
 )  # fmt: skip

@@ -30,7 +30,7 @@ PARTS = ("", "a", "aa", "aaa", "aaaa", "😀", "a😀a😀a", "😀a", "ab", "ab
 CASES: tuple[Case, ...] = (
     case("length", STRING), case("length", List(INT)), case("lower", STRING), case("upper", STRING), case("trim", STRING),
     case("initcap", STRING, values=(("", "a", "ada LOVELACE-king", " \t x  y\r\nz ", "ß ßa", "İa ǆ ŉ", "ΑΣ ΣΑ Σ", "😀a é", "\x1ca\x85b\u2028c\xa0d", "1a", None),)),
-    *(case(name, STRING, STRING) for name in ("starts_with", "ends_with", "contains", "split")),
+    *(case(name, STRING, STRING) for name in ("starts_with", "ends_with", "contains", "split", "levenshtein")),
     case("contains", List(INT), INT), case("contains", List(STRING), STRING), case("contains", List(FLOAT), FLOAT),
     case("replace", STRING, STRING, STRING), case("substring", STRING, INT, INT),
     *(case(name, STRING) for name in ("trim_start", "trim_end", "is_empty", "lines", "words", "reverse")),

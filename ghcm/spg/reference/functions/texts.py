@@ -130,6 +130,35 @@ def _from_base64(types: Types, text: str) -> bytes:
     return data if _to_base64(types, data) == text else fail(Failure.BAD_CAST, f"{text!r} is no base64")
 
 
+_PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+
+
+def _url_encode(_: Types, text: str) -> str:
+    return "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in text.encode())
+
+
+def _url_decode(types: Types, text: str) -> str:
+    first, *others = text.replace("+", " ").split("%")
+    data = first.encode()
+    for part in others:
+        if not re.match("[0-9a-fA-F]{2}", part):
+            fail(Failure.BAD_CAST, f"{text!r} is no part of a URL")
+        data += bytes([int(part[:2], 16)]) + part[2:].encode()
+    return _from_bytes(types, data)
+
+
+def _levenshtein(_: Types, one: str, two: str) -> int:
+    """The least number of edits between all beginnings of the two, from the shortest."""
+    edits: dict[tuple[int, int], int] = {}
+    for a in range(len(one) + 1):
+        for b in range(len(two) + 1):
+            ways = [a + b] if not a or not b else [edits[a - 1, b - 1] + (one[a - 1] != two[b - 1])]
+            ways += [edits[a - 1, b] + 1] if a else []
+            ways += [edits[a, b - 1] + 1] if b else []
+            edits[a, b] = min(ways)
+    return edits[len(one), len(two)]
+
+
 # --- hashes -----------------------------------------------------------------------------------------------------------
 
 
@@ -185,6 +214,9 @@ MEANINGS: dict[str, Meaning] = {
     "from_hex": _from_hex,
     "to_base64": _to_base64,
     "from_base64": _from_base64,
+    "url_encode": _url_encode,
+    "url_decode": _url_decode,
+    "levenshtein": _levenshtein,
     **{name: _digest(name) for name in ("md5", "sha1", "sha256", "sha512")},
     "crc32": lambda _, a: zlib.crc32(utf8(a)),
 }
