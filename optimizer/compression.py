@@ -12,84 +12,119 @@ Example: the first two become the third (`tests/golden/optimiser/fuse_and_fan_ou
       | kept = filter((r: {n: int}) => r.n // 3 > 1) : {n: int}
       | more = flat_map((r: {n: int}) => [r.n, r.n]) : int
 
-Requires and keeps: simplified graphs. The fused task has the id of its last stage and the operator calls of all;
-every stage keeps its id, element and source position, so that dead letters and explanations name what the user wrote.
-Row operations hold no state, so no snapshot changes.
-Declines when: the parent has other readers (it would run twice), the exchange between them is not forward, or their
-parallelism differs.
+Requires and keeps: simplified graphs. A union is the first stage, and the task takes all that it took. The fused task
+has the id of its last stage, or of the one that gives event time, whose state snapshots know under that id; and the
+operator calls of all. Every stage keeps its id, element and source position, so that dead letters and explanations name
+what the user wrote.
+Declines when: the parent has other readers (it would run twice), the exchange between them is not forward, their
+parallelism differs, or both give event time; and where partitions may be idle, since those follow others by when
+records come to the one operator.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ghcm.optimizer.passes import Fact, Pass, Remarks, with_tasks
 from ghcm.optimizer.redundancy import SIMPLIFIED
-from ghcm.spg.graph import Forward, Task, Unit
-from ghcm.spg.ops import Fused, RowOp, Stage
+from ghcm.spg.graph import Forward, Task, Unit, watermark_groups
+from ghcm.spg.ops import ChainOp, Fused, Stage, Union
+from ghcm.spg.stages import clock_of, unites
 
 _LAW = "finite dependency"
 
 
 def _loose_rows(unit: Unit) -> Iterator[str]:
-    readers = _readers(unit)
+    around = _Around.of(unit)
     for task in unit.tasks:
-        for edge in task.inputs if _stages(task) else ():
-            parent = unit.task(edge.producer)
-            if _stages(parent) and not _obstacle(parent, task, readers[parent.id]):
-                yield f'"{unit.name}.{task.id}" could be one with "{parent.id}"'
+        parent = unit.task(task.inputs[0].producer) if task.inputs else task
+        if around.neighbours(parent, task) and not around.obstacle(parent, task):
+            yield f'"{unit.name}.{task.id}" could be one with "{parent.id}"'
 
 
 def _compress(unit: Unit, remarks: Remarks) -> Unit:
     """One walk from the sources to the ends; a merged task has as many readers as its last stage had."""
-    readers = _readers(unit)
-    tasks = {task.id: task for task in unit.tasks}
+    around, tasks = _Around.of(unit), {task.id: task for task in unit.tasks}
+    renamed: dict[str, str] = {}
     for id in tuple(tasks):
-        while (fused := _with_parent(unit, tasks, id, readers, remarks)) is not None:
-            del tasks[tasks[id].inputs[0].producer]
-            tasks[id] = fused
+        task = tasks[id] = _reading(tasks[id], renamed)
+        while task.inputs and around.neighbours(parent := tasks[task.inputs[0].producer], task):
+            if reason := around.obstacle(parent, task):
+                remarks.declined(unit, task, _LAW, reason)
+                break
+            remarks.applied(unit, task, _LAW, f'"{parent.id}" became its first stage')
+            kept, gone = (parent, task) if clock_of(parent.op) else (task, parent)
+            around.readers[kept.id] = around.readers[task.id]
+            del tasks[gone.id]
+            if gone is task:
+                renamed[task.id] = parent.id
+            task = tasks[kept.id] = _merged(parent, task, kept)
     return unit if len(tasks) == len(unit.tasks) else with_tasks(unit, tasks.values())
 
 
-def _readers(unit: Unit) -> Counter[str]:
-    """How many tasks read from each."""
-    return Counter(producer for task in unit.tasks for producer in {edge.producer for edge in task.inputs})
+def _reading(task: Task, renamed: Mapping[str, str]) -> Task:
+    """The task with what it reads under the ids that this has now."""
+    if not any(edge.producer in renamed for edge in task.inputs):
+        return task
+    inputs = (replace(edge, producer=renamed.get(edge.producer, edge.producer)) for edge in task.inputs)
+    return replace(task, inputs=tuple(inputs))
 
 
-def _with_parent(
-    unit: Unit, tasks: Mapping[str, Task], id: str, readers: Mapping[str, int], remarks: Remarks
-) -> Task | None:
-    """The task with its parent merged into it, or None where that is not possible."""
-    task = tasks[id]
-    if len(task.inputs) != 1:
-        return None
-    parent = tasks[task.inputs[0].producer]
-    stages, parent_stages = _stages(task), _stages(parent)
-    if not stages or not parent_stages:
-        return None
-    obstacle = _obstacle(parent, task, readers[parent.id])
-    if obstacle:
-        remarks.declined(unit, task, _LAW, obstacle)
-        return None
-    remarks.applied(unit, task, _LAW, f'"{parent.id}" became its first stage')
-    return replace(task, op=Fused((*parent_stages, *stages)), inputs=parent.inputs, calls=task.calls + parent.calls)
+def _merged(parent: Task, task: Task, kept: Task) -> Task:
+    """Both as one task under the id of one of them."""
+    op, calls = Fused((*_stages(parent), *_stages(task))), task.calls + parent.calls
+    return replace(task, id=kept.id, named=kept.named, op=op, inputs=parent.inputs, calls=calls)
 
 
-def _obstacle(parent: Task, task: Task, readers: int) -> str:
-    if readers > 1:
-        return f'"{parent.id}" has other readers and would run twice'
-    if not isinstance(task.inputs[0].exchange, Forward):
-        return "its records are regrouped on the way"
-    if parent.parallelism != task.parallelism:
-        return f'"{parent.id}" has the parallelism {parent.parallelism}, it has {task.parallelism}'
-    return ""
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What tells whether two tasks may be one: how many tasks read from each, and the event times that may follow one
+    another.
+    """
+
+    readers: Counter[str]
+    following: frozenset[str]
+
+    @staticmethod
+    def of(unit: Unit) -> "_Around":
+        """Around the tasks of a unit."""
+        readers = Counter(producer for task in unit.tasks for producer in {edge.producer for edge in task.inputs})
+        groups = set(watermark_groups(unit).values())
+        idle = (group for group in groups if any(_may_be_idle(unit.task(id)) for id in group))
+        return _Around(readers, frozenset[str]().union(*idle))
+
+    def neighbours(self, parent: Task, task: Task) -> bool:
+        """Whether both are operations on single records, or the first one a union of what the second takes."""
+        return len(task.inputs) == 1 and bool(_stages(parent) and _stages(task)) and not unites(task.op)
+
+    def obstacle(self, parent: Task, task: Task) -> str:
+        """Why they may not be one; empty where they may."""
+        if self.readers[parent.id] > 1:
+            return f'"{parent.id}" has other readers and would run twice'
+        if not isinstance(task.inputs[0].exchange, Forward):
+            return "its records are regrouped on the way"
+        if parent.parallelism != task.parallelism:
+            return f'"{parent.id}" has the parallelism {parent.parallelism}, it has {task.parallelism}'
+        if clock_of(parent.op) and clock_of(task.op):
+            return f'"{parent.id}" gives event time, and it gives another one'
+        if {parent.id, task.id} & self.following:
+            return "partitions may be idle, and follow others by when records come to it"
+        return ""
+
+
+def _may_be_idle(task: Task) -> bool:
+    clock = clock_of(task.op)
+    return clock is not None and clock.idle_us is not None
 
 
 def _stages(task: Task) -> tuple[Stage, ...]:
+    """The task as stages; none where it is more, or stands for an input of the step of an iteration."""
     if isinstance(task.op, Fused):
         return task.op.stages
-    return (Stage(task.id, task.op, task.collection.element, str(task.origin)),) if isinstance(task.op, RowOp) else ()
+    if not isinstance(task.op, ChainOp | Union) or not task.inputs:
+        return ()
+    return (Stage(task.id, task.op, task.collection.element, str(task.origin)),)
 
 
-FUSED = Fact("every chain of row operations is one task", _loose_rows)
+FUSED = Fact("every chain of operations on single records is one task", _loose_rows)
 COMPRESS_TASKS = Pass("compress-tasks", _compress, frozenset({FUSED}), requires=frozenset({SIMPLIFIED}))

@@ -24,7 +24,8 @@ from ghcm.optimizer.compression import FUSED
 from ghcm.optimizer.passes import Fact, Pass, Remarks, is_entry
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.instances import in_instances, obstacle
-from ghcm.spg.ops import Fused, PythonOp, RowOp, Union
+from ghcm.spg.ops import Op, PythonOp, RowOp
+from ghcm.spg.stages import stages_of, unites
 from ghcm.spg.traits import Role, State, traits_of
 
 CORES = 2
@@ -46,8 +47,13 @@ def _expand(unit: Unit, remarks: Remarks) -> Unit:
 
 def _planned(unit: Unit, task: Task) -> int:
     """How many instances are worth it: where sources come together, if each record is worked on behind it."""
-    works = any(isinstance(each.op, RowOp | Fused | PythonOp) for each in _behind(unit, task))
-    return min(CORES, len(task.inputs)) if isinstance(task.op, Union) and works else 1
+    works = unites(task.op) and any(_works(each.op) for each in (task, *_behind(unit, task)))
+    return min(CORES, len(task.inputs)) if works else 1
+
+
+def _works(op: Op) -> bool:
+    """Whether it makes something of each record."""
+    return any(isinstance(each, RowOp | PythonOp) for each in (op, *(stage.op for stage in stages_of(op))))
 
 
 def _behind(unit: Unit, task: Task) -> Iterator[Task]:
@@ -61,7 +67,7 @@ def _behind(unit: Unit, task: Task) -> Iterator[Task]:
 
 def _remark(unit: Unit, task: Task, remarks: Remarks) -> None:
     before = sum(unit.task(edge.producer).parallelism for edge in task.inputs)
-    chosen = traits_of(task.op).role is Role.SOURCE or isinstance(task.op, Union) or before != task.parallelism
+    chosen = traits_of(task.op).role is Role.SOURCE or unites(task.op) or before != task.parallelism
     if task.parallelism > 1 and chosen:
         asked = f"parallelism = {unit.parallelism} of the unit"
         why = asked if unit.parallelism is not None else f"{before} sources come together, {CORES} cores"

@@ -259,3 +259,8 @@ class Context:
     groups: int = 128
     columnar_from: int = 256
     unmerged: int = 32_768
+
+    def function(self, module: str, name: str) -> Callable[[object], object]:
+        """A Python function of the user's."""
+        found: Callable[[object], object] = getattr(self.load(module), name)
+        return found

@@ -18,7 +18,7 @@ from ghcm.expr import Expr, MakeStruct, Var
 from ghcm.failing import can_fail
 from ghcm.spg import ops
 from ghcm.spg.graph import Task
-from ghcm.types import Field, Struct, Type
+from ghcm.types import Field, Struct, Type, is_nullable
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,20 +26,21 @@ class Step:
     """One row operation: what it takes and gives, and where the user wrote it."""
 
     id: str
-    op: ops.RowOp
+    op: ops.ChainOp
     taken: Type
     given: Type
     origin: str
 
 
 def steps_of(task: Task, taken: Type) -> tuple[Step, ...]:
-    """The steps of a row task that takes such records; none of any other."""
+    """The steps of a chain that takes such records, but for a union that it begins with; none of any other task."""
     op, element, origin = task.op, task.collection.element, str(task.origin)
-    if not isinstance(op, ops.Fused | ops.RowOp):
+    if not isinstance(op, ops.Fused | ops.ChainOp):
         return ()
     steps: list[Step] = []
     for stage in op.stages if isinstance(op, ops.Fused) else (ops.Stage(task.id, op, element, origin),):
-        steps.append(Step(stage.id, stage.op, taken, stage.element, stage.origin))
+        if not isinstance(stage.op, ops.Union):
+            steps.append(Step(stage.id, stage.op, taken, stage.element, stage.origin))
         taken = stage.element
     return tuple(steps)
 
@@ -71,6 +72,14 @@ class Explode:
 
 
 @dataclass(frozen=True, slots=True)
+class Stamp:
+    """The record has this event time from here on; it fails where that is null."""
+
+    time: Expr
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class Outside:
     """What no expression says: a window or a Python function, which takes the record and binds these names."""
 
@@ -78,7 +87,7 @@ class Outside:
     at: int
 
 
-Line: TypeAlias = Bind | Keep | Explode | Outside
+Line: TypeAlias = Bind | Keep | Explode | Stamp | Outside
 
 Columns: TypeAlias = Mapping[str, Expr]
 """The columns of a record, in order."""
@@ -109,16 +118,16 @@ def columns_of(element: Type) -> Struct:
 def expression(line: Line) -> Expr | None:
     """What a line evaluates."""
     match line:
-        case Bind(value=expr) | Keep(condition=expr) | Explode(items=expr):
+        case Bind(value=expr) | Keep(condition=expr) | Explode(items=expr) | Stamp(time=expr):
             return expr
         case Outside():
             return None
 
 
 def is_guard(line: Line) -> bool:
-    """Whether a record may fail in the line's expression."""
+    """Whether a record may fail in the line."""
     expr = expression(line)
-    return expr is not None and can_fail(expr)
+    return expr is not None and (can_fail(expr) or (isinstance(line, Stamp) and is_nullable(expr.type)))
 
 
 def record_of(columns: Columns, element: Type) -> Expr:

@@ -13,6 +13,7 @@ from ghcm.codegen.blocks.block import (
     Line,
     Operator,
     Outside,
+    Stamp,
     Step,
     columns_of,
     record_of,
@@ -73,6 +74,8 @@ class _Builder:
             case ops.KeyBy(function=function):
                 key = self._bound("key", self._body(step, function), at)
                 self.columns = {"key": key, "value": record_of(self.columns, step.taken)}
+            case ops.EventTime(time=time):
+                self.lines.append(Stamp(self._opened(self._body(step, time), at), at))
             case ops.PythonCall():
                 self._outside(columns_of(step.given), at)
             case ops.Window():

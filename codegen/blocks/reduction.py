@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from ghcm.codegen.blocks.block import Bind, Block, Columns, Explode, Keep, Line, Operator, Outside, expression
+from ghcm.codegen.blocks.block import Bind, Block, Columns, Explode, Keep, Line, Operator, Outside, Stamp, expression
 from ghcm.expr import (
     Call,
     Expr,
@@ -155,6 +155,8 @@ def _with(line: Line, expr: Expr) -> Line:
             return replace(line, condition=expr)
         case Explode():
             return replace(line, items=expr)
+        case Stamp():
+            return replace(line, time=expr)
         case Outside():
             return line
 
@@ -166,7 +168,7 @@ def _names_of(line: Line) -> tuple[str, ...]:
             return (name,)
         case Outside(names=names):
             return names
-        case Keep():
+        case Keep() | Stamp():
             return ()
 
 

@@ -24,8 +24,8 @@ from ghcm.spg.traits import traits_of
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The steps of one task in order; `timed` says whether records carry time and watermark, `panes` which windows it
-    assigns as slices.
+    """The steps of one task in order; `timed` says whether what comes carries time and watermark, `panes` which windows
+    it assigns as slices.
     """
 
     task: Task
@@ -35,8 +35,8 @@ class Chain:
 
 
 def chain_of(task: Task, unit: Unit, panes: Panes | None = None) -> Chain | None:
-    """The chain of a row task; None for any other."""
-    if not isinstance(task.op, ops.Fused | ops.RowOp):
+    """The chain of a task of single records; None for any other."""
+    if not isinstance(task.op, ops.Fused | ops.ChainOp):
         return None
     source = unit.task(task.inputs[0].producer).collection
     return Chain(task, steps_of(task, source.element), source.timed, panes)

@@ -18,10 +18,11 @@ from ghcm.codegen.native.rows.chains import row_chain
 from ghcm.codegen.native.rows.text import tuple_text
 from ghcm.codegen.native.sections import Module, Place, Section, entry
 from ghcm.codegen.native.snippets import quoted
-from ghcm.codegen.native.tasks import iterating, publishing, reading, scanning, sorting, timing, writing
+from ghcm.codegen.native.tasks import iterating, publishing, reading, scanning, sorting, writing
 from ghcm.codegen.templating import render
 from ghcm.spg import ops, sequences
 from ghcm.spg.graph import Program, Task, Unit, step_unit
+from ghcm.spg.stages import clock_of
 from ghcm.support import YES, Never, Support
 
 
@@ -89,11 +90,9 @@ def _sections(program: Program, unit: Unit, module: Module, names: Names) -> lis
 
 def _section(program: Program, at: Place) -> Section | None:
     op = at.task.op
-    if isinstance(op, ops.RowOp | ops.Fused):
+    if isinstance(op, ops.ChainOp | ops.Fused):
         return _chained(at)
     match op:
-        case ops.EventTime():
-            return timing(at, op)
         case ops.Forgetting(group=group) | ops.Versions(group=group):
             return grouping(at, group)
         case ops.ReduceByKey() | ops.AggregateByKey() | ops.GroupByKey() | ops.Count():
@@ -139,5 +138,6 @@ def _chained(at: Place) -> Section:
     made, missing = columnar(lambda: [column_chain(chain, at.name)])
     named = tuple_text([quoted(each) for each in functions]) if functions else None
     columns = f"{at.name}_columns" if made else None
-    code = entry("RowCode", rows=f"{at.name}_rows", columns=columns, functions=named)
+    kind = "RowCode" if clock_of(at.task.op) is None else "TimeCode"
+    code = entry(kind, rows=f"{at.name}_rows", columns=columns, functions=named)
     return Section(at.task, [rows, *made], code, missing)

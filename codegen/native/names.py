@@ -29,6 +29,7 @@ _FORMS = {
 _OURS = (
     (_NATIVE, "aggregates, columns, folds, hyperloglog, order, per_item, python, summaries"),
     (_NATIVE, "rows as checked"),
+    (f"{_NATIVE}.clock", "Clock"),
     (f"{_NATIVE}.code", _CODE),
     *((f"{_NATIVE}.{form}_functions", f"{each} as {form}_{each}") for form, all_ in _FORMS.items() for each in all_),
     (f"{_NATIVE}.rows", "Failure, RecordFailure"),
@@ -37,7 +38,7 @@ _OURS = (
 """Modules and what may be imported from them, each line by itself."""
 
 _IMPORTED = (each.split()[-1] for each in (*_STANDARD, *(name for _, names in _OURS for name in names.split(", "))))
-_LOCALS = "pl dead parameters functions frame result emit row rows record failure time watermark _ TASKS"
+_LOCALS = "pl dead parameters functions clock moment frame result emit row rows record failure time watermark _ TASKS"
 _BUILTINS = "None True False len min max abs sum list dict tuple set str int float bool bytes zip map any all sorted"
 RESERVED = frozenset((*_IMPORTED, *f"{_LOCALS} {_BUILTINS} range print object type id call".split()))
 """What the module itself uses; columns that are called so get an underscore."""

@@ -1,11 +1,11 @@
-"""Single tasks: event times, sort keys, keys of sinks and tables, policies of published calls, and iterations."""
+"""Single tasks: sort keys, keys of sinks and tables, policies of published calls, and iterations."""
 
 from dataclasses import replace
 
 from ghcm.codegen.expressions import plainly_ordered
 from ghcm.codegen.native.aggregates import state_of
 from ghcm.codegen.native.columns.expressions import ColumnScope, columnar, frame_function, guard
-from ghcm.codegen.native.columns.text import Column, Unsupported
+from ghcm.codegen.native.columns.text import Unsupported
 from ghcm.codegen.native.groups import totals_functions
 from ghcm.codegen.native.rows.expressions import RowScope
 from ghcm.codegen.native.rows.lines import (
@@ -25,43 +25,9 @@ from ghcm.expr import Expr, Lambda, MakeStruct
 from ghcm.failing import can_fail
 from ghcm.reducers import Aggregate, AggregateFunction
 from ghcm.spg.graph import Sink
-from ghcm.spg.ops import EventTime, Iterate, Publish, Sort, Top
+from ghcm.spg.ops import Iterate, Publish, Sort, Top
 from ghcm.spg.sequences import Scan
 from ghcm.types import Collection, List, Map, Struct, Type, is_nullable, strip
-
-
-def timing(at: Place, op: EventTime) -> Section:
-    """`<name>_times` and `<name>_times_columns`."""
-    time = op.time
-    optional = is_nullable(time.body.type)
-
-    def make(scope: RowScope, columns: dict[str, Code], record: str) -> Made:
-        bind_record(scope, time, columns)
-        code = scope.value(time.body)
-        fails = can_fail(time.body)
-        lines = [f"moment = {code.inner}"] if fails or optional else []
-        text = "moment" if lines else code.inner
-        if not optional:
-            return fails, lines, [f"emit({text})"]
-        null = f'    dead("{at.task.id}", {record}, Failure.NULL_TIME, "the event time is null")'
-        return fails, lines, ["if moment is None:", null, "emit(moment)"]
-
-    rows = per_row(at, at.input(), "times", "int", make)
-    made, missing = columnar(lambda: [_times_columns(f"{at.name}_times_columns", time)])
-    columns = f"{at.name}_times_columns" if made else None
-    return Section(at.task, [rows, *made], entry("TimeCode", rows=f"{at.name}_times", columns=columns), missing)
-
-
-def _times_columns(name: str, time: Lambda) -> str:
-    scope = ColumnScope()
-    scope.bind(time.parameters[0])
-    column = scope.value(time.body)
-    lines = guard(column.fails)
-    if is_nullable(time.body.type):
-        lines += guard(Column(f"{column.at(ATOM)}.is_null()"))
-    micros = f'columns.micros({column.text}).alias("time")'
-    lines.append(f'return columns.fill(frame, {micros}).get_column("time")')
-    return frame_function(name, lines, "pl.Series | None")
 
 
 def scanning(at: Place, op: Scan) -> Section:

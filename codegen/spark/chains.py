@@ -18,6 +18,7 @@ from ghcm.codegen.blocks import (
     Explode,
     Keep,
     Outside,
+    Stamp,
     Step,
     block_of,
     columns_of,
@@ -26,22 +27,23 @@ from ghcm.codegen.blocks import (
     record_of,
 )
 from ghcm.codegen.spark.expressions import Emitter, Scope, value_binding
-from ghcm.codegen.spark.library.sql import bare, is_path, named, quoted
+from ghcm.codegen.spark.library.sql import bare, fails, is_path, named, quoted
 from ghcm.codegen.spark.names import Ahead, variable, with_columns_ahead
 from ghcm.codegen.spark.sql import Checked, first, null
 from ghcm.codegen.spark.text import quote, selected, sql_text
 from ghcm.expr import Expr, Get, Literal, Param
-from ghcm.types import Struct, strip
+from ghcm.spg.traits import TIME
+from ghcm.types import Struct, is_nullable, strip
 
 
-def chain_body(scope: Scope, steps: Sequence[Step], *, told: bool) -> list[str]:
-    """The statements that turn `rows` into those of the steps, none of which is a window or a Python function. `told`:
-    they say which lines are of which step.
+def chain_body(scope: Scope, steps: Sequence[Step], had: frozenset[str], *, told: bool) -> list[str]:
+    """The statements that turn `rows` into those of the steps, none of which is a window or a Python function. `had`:
+    the hidden columns of `rows`. `told`: they say which lines are of which step.
     """
     block = block_of(steps)
-    known = [*scope.keep, *columns_of(steps[0].taken).names]
+    known = [*scope.keep, *had, *columns_of(steps[0].taken).names]
     later = {name for step in steps for name in columns_of(step.given).names}
-    writer = _Writer(scope, block, Ahead(set(known), later), told)
+    writer = _Writer(scope, block, {name: quoted(name) for name in sorted(had)}, Ahead(set(known), later), told)
     for line in block.lines:
         match line:
             case Bind():
@@ -50,6 +52,8 @@ def chain_body(scope: Scope, steps: Sequence[Step], *, told: bool) -> list[str]:
                 writer.keep(line)
             case Explode():
                 writer.explode(line)
+            case Stamp():
+                writer.stamp(line)
             case Outside():
                 raise ValueError("it is more than an expression")
             case _:
@@ -63,11 +67,12 @@ class _Writer:
     """A chain under construction: the statements so far, and what is not in them yet.
 
     `ahead` are columns that nothing has asked for, `kept` the conditions of filters, `errors` why records fail, by
-    operator; `failed` is the column with what they have failed for before.
+    operator; `failed` is the column with what they have failed for before, `hidden` the hidden columns.
     """
 
     scope: Scope
     block: Block
+    hidden: dict[str, str]
     ahead: Ahead
     told: bool
     lines: list[str] = field(default_factory=list[str])
@@ -80,7 +85,6 @@ class _Writer:
     def __post_init__(self) -> None:
         taken = columns_of(self.block.operators[0].step.taken)
         self.columns = {name: quoted(name) for name in taken.names}
-        self.hidden = {name: quoted(name) for name in sorted(self.scope.keep)}
         self.guards = sorted({line.at for line in self.block.lines if is_guard(line)})
 
     # --- lines -------------------------------------------------------------------------------------------------------
@@ -98,6 +102,16 @@ class _Writer:
         self._compute_for(condition, self.failed)
         self.kept.append(bare(condition))
         self.at = line.at
+
+    def stamp(self, line: Stamp) -> None:
+        """The event time, where somebody asks for it; what has none fails."""
+        time = self._value(line.time, line.at)
+        asked, optional = TIME in self.scope.keep, is_nullable(line.time.type)
+        if optional and asked and not is_path(time):
+            time = self.ahead.add("time", time)
+        if optional:
+            self.errors.append((line.at, fails(f"{time} IS NULL", "null_time", "the time is null")))
+        self.hidden = {TIME: f"unix_micros({bare(time)})"} if asked else {}
 
     def explode(self, line: Explode) -> None:
         """The items of a list as rows; what has failed stays one row."""
@@ -186,7 +200,8 @@ class _Writer:
 
     def _is_as_given(self, given: dict[str, str]) -> bool:
         """Whether the rows are those of the input, as far as they are there."""
-        return given == {name: quoted(name) for name in self.scope.names} and not any(
+        as_they_were = {name: quoted(name) for name in (*self.scope.names, *self.hidden)}
+        return {**given, **self.hidden} == as_they_were and not any(
             line.startswith("rows = rows.selectExpr") for line in self.lines
         )
 

@@ -61,12 +61,10 @@ def _ways(unit: Unit, id: str, steps: tuple[Step, ...] = ()) -> Iterator[tuple[T
         yield None, steps
     elif isinstance(op, Source) and isinstance(op.connector, Files) and op.connector.format.name == "parquet":
         yield task, steps
-    elif isinstance(op, Union):
+    elif isinstance(op, RowOp | Fused | Union):
         for edge in task.inputs:
-            yield from _ways(unit, edge.producer, steps)
-    elif isinstance(op, RowOp | Fused):
-        before = task.inputs[0].producer
-        yield from _ways(unit, before, (*steps_of(task, unit.task(before).collection.element), *steps))
+            own = steps_of(task, unit.task(edge.producer).collection.element)
+            yield from _ways(unit, edge.producer, (*own, *steps))
     else:  # it has rows of its own, or sees them together
         yield None, steps
 

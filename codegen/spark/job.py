@@ -25,7 +25,7 @@ from ghcm.spg.connectors import Kafka
 from ghcm.spg.graph import Forward, Input, Program, Task, Unit, entry_of, leading_to, step_unit
 from ghcm.spg.ops import (
     AggregateByKey,
-    EventTime,
+    ChainOp,
     Fused,
     Iterate,
     Join,
@@ -33,13 +33,13 @@ from ghcm.spg.ops import (
     Phased,
     Publish,
     Reply,
-    RowOp,
     Sessions,
     Source,
     To,
     Union,
 )
-from ghcm.spg.traits import TIME, WATERMARK, Time, traits_of
+from ghcm.spg.stages import unites
+from ghcm.spg.traits import TIME, WATERMARK, hidden_before, traits_of
 from ghcm.types import Struct
 
 _OWN = frozenset({"job", "rows", "beside", "state", "step", "known", "steps", "run", "UNIT", "F", "DataFrame"})
@@ -172,9 +172,9 @@ def _functions(program: Program, unit: Unit, schemas: Schemas) -> list[_Function
 
 def _is_united(unit: Unit, task: Task) -> bool:
     """Whether a union follows a task of single records, with only such between."""
-    if not isinstance(task.op, RowOp | Fused | EventTime):
+    if not isinstance(task.op, ChainOp | Fused):
         return False
-    return any(isinstance(each.op, Union) or _is_united(unit, each) for each in unit.consumers(task.id))
+    return any(unites(each.op) or _is_united(unit, each) for each in unit.consumers(task.id))
 
 
 def _beside(unit: Unit) -> dict[str, str]:
@@ -373,14 +373,13 @@ def _from_inputs(unit: Unit, task: Task, given: frozenset[str]) -> list[frozense
 
 def _taken(op: Op, given: frozenset[str]) -> frozenset[str]:
     """What a task needs from its inputs to give those columns."""
-    facts = traits_of(op)
     match op:
-        case EventTime():
-            return frozenset()
         case Sessions():  # which makes the others
-            return facts.hidden
+            return traits_of(op).hidden
         case Fused(stages=stages):
-            return given.union(*(traits_of(stage.op).hidden for stage in stages))
+            for stage in reversed(stages):
+                given = hidden_before(stage.op, given) - {WATERMARK}
+            return given
         case Join():
             return _TIME if op.by_time else given
         case AggregateByKey(aggregates=aggregates):
@@ -388,7 +387,7 @@ def _taken(op: Op, given: frozenset[str]) -> frozenset[str]:
         case Publish(call=call):
             return _placing(each for _, each in call.arguments if isinstance(each, Aggregate))
         case _:  # the others read the same columns whatever their arguments are: their traits say it
-            return facts.hidden | (given if facts.time is Time.KEEPS else frozenset[str]())
+            return hidden_before(op, given)
 
 
 def _placing(aggregates: Iterable[Aggregate]) -> frozenset[str]:

@@ -12,7 +12,7 @@ from ghcm.codegen.spark.connectors import publish_body, read_sink_body, reply_bo
 from ghcm.codegen.spark.expressions import Scope, value_binding
 from ghcm.codegen.spark.groups import aggregate_body, count_body, distinct_body, group_body, latest_body, reduce_body
 from ghcm.codegen.spark.joins import join_body
-from ghcm.codegen.spark.library.sql import bare, fails, quoted
+from ghcm.codegen.spark.library.sql import bare, quoted
 from ghcm.codegen.spark.placing import key_of
 from ghcm.codegen.spark.sequences import absent_body, preceding_body, present_body, process_body, scan_body
 from ghcm.codegen.spark.sql import Checked, col, make_struct
@@ -20,7 +20,8 @@ from ghcm.codegen.spark.text import also, quote, selected, sql_dict, sql_text
 from ghcm.reducers import Aggregate
 from ghcm.spg import ops, sequences, windows
 from ghcm.spg.graph import Task
-from ghcm.spg.traits import TIME
+from ghcm.spg.stages import unites
+from ghcm.spg.traits import TIME, WATERMARK, hidden_before
 from ghcm.types import Field, Struct, Type, is_nullable
 
 
@@ -31,15 +32,13 @@ def task_body(scope: Scope, task: Task, rounds: Mapping[str, list[str]] | None =
     op = task.op
     if isinstance(op, ops.PythonBatch | ops.PythonAsync):
         return [f"return {_called(scope, op, task.collection.element)}"]
-    if isinstance(op, ops.RowOp | ops.Fused):
-        return [*_row_ops(scope, steps_of(task, scope.takes.element)), "return rows"]
+    if isinstance(op, ops.ChainOp | ops.Fused):
+        return _chained(scope, task, op)
     match op:
         case ops.Source():
             return source_body(scope, task, op)
         case ops.ReadSink():
             return read_sink_body(scope, task, op)
-        case ops.EventTime():
-            return _event_time(scope, op)
         case (
             ops.ReadTable() | ops.ArrivalTime() | ops.Lookup() | ops.Forgetting() | ops.Versions() | sequences.Chunks()
         ):
@@ -57,7 +56,7 @@ def task_body(scope: Scope, task: Task, rounds: Mapping[str, list[str]] | None =
         case sequences.Process():
             return process_body(scope, op, task.collection)
         case ops.Union():
-            return _union(scope, task)
+            return [f"return {_united(scope, task.collection.element)}"]
         case ops.ReduceByKey():
             return reduce_body(scope, op)
         case ops.AggregateByKey():
@@ -93,27 +92,36 @@ def task_body(scope: Scope, task: Task, rounds: Mapping[str, list[str]] | None =
 # --- single records --------------------------------------------------------------------------------------------------
 
 
-def _row_ops(scope: Scope, steps: Sequence[Step]) -> list[str]:
-    """The statements that turn `rows` into those of the operations: what expressions say as one chain, what they do not
-    say by calls.
+def _chained(scope: Scope, task: Task, op: ops.ChainOp | ops.Fused) -> list[str]:
+    """The statements that make the rows of a chain: what expressions say as a few `select`s, what they do not say by
+    calls.
     """
-    lines: list[str] = []
-    windows = [at for at, step in enumerate(steps) if isinstance(step.op, ops.Window)]
-    told = len(steps) > 1
+    steps = steps_of(task, scope.takes.element)
+    keeps, lines = _hidden_behind(steps, scope.keep), list[str]()
+    if unites(op):
+        lines.append(f"rows = {_united(replace(scope, keep=keeps[0]), steps[0].taken)}")
+    at, told = 0, len(steps) > 1
     for calls, group in groupby(steps, lambda step: isinstance(step.op, _CALLS)):
         run = list(group)
         for part in [[step] for step in run] if calls else [run]:
-            first = part[0]
-            window_follows = any(index > steps.index(first) for index in windows)
-            keep = scope.keep | ({TIME} if window_follows else frozenset[str]())
+            first, had, keep = part[0], keeps[at], keeps[at + len(part)]
             taken = replace(scope.takes, element=first.taken, windowed="window" in _names(first.taken))
             inner = replace(scope, id=first.id, origin=first.origin, takes=taken, keep=keep)
             if calls:
                 lines += [f"# {type(first.op).__name__} {first.id}, {first.origin}"] if told else []
                 lines.append(f"rows = {_called(inner, first.op, first.given)}")
             else:
-                lines += chain_body(inner, part, told=told)
-    return lines
+                lines += chain_body(inner, part, had, told=told)
+            at += len(part)
+    return [*lines, "return rows"]
+
+
+def _hidden_behind(steps: Sequence[Step], keep: frozenset[str]) -> list[frozenset[str]]:
+    """The hidden columns of what the chain takes, and of what each of its steps gives."""
+    keeps = [keep]
+    for step in reversed(steps):
+        keeps.insert(0, hidden_before(step.op, keeps[0]) - {WATERMARK})
+    return keeps
 
 
 _CALLS = (ops.Window, ops.PythonCall)
@@ -158,25 +166,15 @@ def _sessions(scope: Scope, op: ops.Sessions) -> list[str]:
     return [f"return in_sessions(job, rows, {scope.step()}, {op.gap_us}{by}{scope.keeping()})"]
 
 
-def _event_time(scope: Scope, op: ops.EventTime) -> list[str]:
-    """The event time in microseconds."""
-    time = scope.on_record(op.time)
-    null_time = fails(f"{time} IS NULL", "null_time", "the time is null") if is_nullable(op.time.body.type) else None
-    columns = {name: col(name) for name in scope.names}
-    lines = scope.passed(time, Checked("", null_time))
-    if scope.keep:
-        columns = {TIME: Checked(f"unix_micros({time})")} | columns
-    return [*lines, f"return {scope.select(columns, hidden=False)}"]
-
-
 def _names(element: Type) -> tuple[str, ...]:
     return element.names if isinstance(element, Struct) else ("value",)
 
 
-def _union(scope: Scope, task: Task) -> list[str]:
-    columns = [*scope.kept, *map(quoted, _names(task.collection.element))]
+def _united(scope: Scope, element: Type) -> str:
+    """The rows of all inputs."""
+    columns = [*scope.kept, *map(quoted, _names(element))]
     first, *others = (selected(name, *columns) for name in scope.inputs)
-    return ["return " + first + "".join(f".unionByName({each})" for each in others)]
+    return first + "".join(f".unionByName({each})" for each in others)
 
 
 # --- whole inputs ----------------------------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ from typing import Literal, TypeAlias
 from ghcm.expr import Get, Lambda, MakeStruct, Value
 from ghcm.source import Origin
 from ghcm.spg.connectors import Connector, Mode
-from ghcm.spg.ops import EventTime, Fused, Iterate, Op, ReadSink, ReadTable, Source, Union
+from ghcm.spg.ops import Fused, Iterate, Op, ReadSink, ReadTable, Source, Union
+from ghcm.spg.stages import clock_of
 from ghcm.support import RUNS
 from ghcm.types import Collection, List, Shape, Struct, Type, strip
 
@@ -219,14 +220,14 @@ def all_tasks(unit: Unit) -> Iterator[Task]:
 
 
 def watermark_groups(unit: Unit) -> dict[str, frozenset[str]]:
-    """By `EventTime` task those whose records may meet its own in some task behind both, itself too; and those that
-    meet these: event time goes on in all of a group together.
+    """By task that gives event time those whose records may meet its own in some task behind both, itself too; and
+    those that meet these: event time goes on in all of a group together.
     """
     above: dict[str, frozenset[str]] = {}
     found: dict[str, frozenset[str]] = {}
     for task in unit.tasks:
         mine = frozenset[str]().union(*(above[edge.producer] for edge in task.inputs))
-        if isinstance(task.op, EventTime):
+        if clock_of(task.op) is not None:
             mine |= {task.id}
         above[task.id] = mine
         group = mine.union(*(found.get(each, frozenset()) for each in mine))

@@ -12,7 +12,8 @@ from dataclasses import replace
 from ghcm.spg.connectors import divides
 from ghcm.spg.graph import Exchange, Forward, Global, Hash, Input, Task, Unit
 from ghcm.spg.joining import is_lookup
-from ghcm.spg.ops import Changes, Join, Op, Source, Union
+from ghcm.spg.ops import Changes, Join, Op, Source
+from ghcm.spg.stages import unites
 from ghcm.spg.traits import Role, Together, traits_of
 from ghcm.types import Int, Int32, Struct, Type, strip
 
@@ -88,7 +89,7 @@ def _of_hash(type_: Type) -> Type:
 def _count(unit: Unit, task: Task, before: list[Task], wanted: Callable[[Task], int]) -> int:
     if obstacle(unit, task):
         return 1
-    if isinstance(task.op, Union):  # an instance needs something to read
+    if unites(task.op):  # an instance needs something to read
         return max(1, min(wanted(task), sum(each.parallelism for each in before)))
     return before[0].parallelism if before and _stays(task.op) else max(1, wanted(task))
 
@@ -96,6 +97,6 @@ def _count(unit: Unit, task: Task, before: list[Task], wanted: Callable[[Task], 
 def _input(op: Op, edge: Input, producer: Task, count: int) -> Input:
     """Together in one instance goes what comes from several, and as it was what goes from one to one."""
     exchange: Exchange = edge.exchange
-    if count == 1 and isinstance(exchange, Forward) and producer.parallelism > 1 and not isinstance(op, Union):
+    if count == 1 and isinstance(exchange, Forward) and producer.parallelism > 1 and not unites(op):
         exchange = Global()
     return edge if exchange is edge.exchange else replace(edge, exchange=exchange)

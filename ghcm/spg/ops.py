@@ -134,7 +134,9 @@ class Union:
 
 
 RowOp: TypeAlias = Filter | Map | FlatMap | MapToPair | MapValues | KeyBy | PythonCall | Window
-"""What a chain is made of: each record by itself, no state."""
+"""What takes each record by itself, without state."""
+ChainOp: TypeAlias = RowOp | EventTime
+"""What a chain is made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,14 +144,16 @@ class Stage:
     """One task inside a fused one, kept so that dead letters and explanations name what the user wrote."""
 
     id: str
-    op: RowOp
+    op: ChainOp | Union
     element: Type
     origin: str = field(compare=False)
 
 
-@operation(Traits())
+@operation(Traits(arity=Arity.SOME))
 class Fused:
-    """A chain of row operations made one task by compression; records go through the stages in order."""
+    """A chain of row operations made one task by compression; records go through the stages in order. Only the first
+    one may be a union, which takes all inputs, and one of them an event time, whose state is that of the task.
+    """
 
     stages: tuple[Stage, ...]
 

@@ -112,6 +112,12 @@ def traits_of(op: object) -> Traits:
     return _TRAITS[type(op)]
 
 
+def hidden_before(op: object, behind: frozenset[str]) -> frozenset[str]:
+    """The hidden columns that an operation reads, and those that it keeps of what is wanted behind it."""
+    facts = traits_of(op)
+    return facts.hidden | (behind if facts.time is Time.KEEPS else frozenset[str]())
+
+
 @cache
 def snake(name: str) -> str:
     """The name of a class as the text form writes it.

@@ -13,9 +13,10 @@ from ghcm.reducers import Aggregate
 from ghcm.spg.connectors import Kafka, Mode, Parquet
 from ghcm.spg.graph import Broadcast, Exchange, Forward, Global, Hash, Program, Rebalance, Sink, Task, Unit, step_unit
 from ghcm.spg.instances import obstacle
-from ghcm.spg.ops import Changes, Iterate, Op, Policy, Publish, ReadSink, ReadTable, Reply, To, Union
+from ghcm.spg.ops import Changes, Iterate, Op, Policy, Publish, ReadSink, ReadTable, Reply, To
 from ghcm.spg.rules import Around, aggregate_problems, expr_problems, is_value, lambda_problems, task_problems
 from ghcm.spg.sinks import CACHES, SINKS
+from ghcm.spg.stages import unites
 from ghcm.spg.traits import Role, Together, traits_of
 from ghcm.types import Bool, Shape, Type, strip
 from ghcm.unification import accepts
@@ -123,7 +124,7 @@ def _instances(unit: Unit, task: Task, before: dict[str, Task]) -> Iterator[str]
     why = obstacle(replace(unit, tasks=(*before.values(), task)), task)
     if why:
         yield f"it has {task.parallelism} instances, but {why}"
-    if isinstance(task.op, Union) and task.parallelism > sum(before[edge.producer].parallelism for edge in task.inputs):
+    if unites(task.op) and task.parallelism > sum(before[edge.producer].parallelism for edge in task.inputs):
         yield "it has more instances than there are before it"
 
 
@@ -150,7 +151,7 @@ def _exchange(task: Task, producer: Task, exchange: Exchange) -> Iterator[str]:
             together = by in (("key",), ("key", "window")) or (windowed and by == ("window",))
             fits = needed is not Together.ALL and (needed is not Together.KEY or together)
         case Forward():
-            fits = needed is Together.NONE and (producer.parallelism == task.parallelism or isinstance(task.op, Union))
+            fits = needed is Together.NONE and (producer.parallelism == task.parallelism or unites(task.op))
         case Rebalance():
             fits = needed is Together.NONE and not producer.collection.timed
         case Broadcast():

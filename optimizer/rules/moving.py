@@ -93,7 +93,7 @@ def _through_unions(draft: Draft, producer: Task, task: Task) -> Outcome | None:
     if not isinstance(found, Lambda):
         return found
     branches = [draft.task(edge.producer) for edge in producer.inputs]
-    if not all(isinstance(each.op, ops.RowOp) and not draft.is_shared(each.id) for each in branches):
+    if not all(isinstance(each.op, ops.ChainOp) and not draft.is_shared(each.id) for each in branches):
         return Declined("a branch ends in what it could not be one with, so that there would be more tasks")
     if len({each.id for each in branches}) < len(branches):
         return Declined("a branch stands in the union twice")

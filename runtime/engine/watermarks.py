@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from ghcm.runtime.contract import INFINITY, NEVER, Idler
 from ghcm.runtime.engine.instances import instances
 from ghcm.spg.graph import Unit, watermark_groups
-from ghcm.spg.ops import EventTime
+from ghcm.spg.stages import clock_of
 
 
 class Inputs:
@@ -78,7 +78,8 @@ class Idleness:
     """What is common to the instances of the `EventTime` tasks of one running unit. Belongs to the loop's thread."""
 
     def __init__(self, unit: Unit) -> None:
-        idle = {task.id for task in unit.tasks if isinstance(task.op, EventTime) and task.op.idle_us is not None}
+        clocks = {task.id: clock_of(task.op) for task in unit.tasks}
+        idle = {id for id, clock in clocks.items() if clock is not None and clock.idle_us is not None}
         names = {task.id: [each.name for each in instances(task)] for task in unit.tasks}
         self._groups = {
             name: frozenset(each for other in group for each in names[other])

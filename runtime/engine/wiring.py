@@ -25,7 +25,8 @@ from ghcm.runtime.sinks.backend import SinkWriter
 from ghcm.runtime.sinks.joint import JointWriter
 from ghcm.runtime.worker import Worker
 from ghcm.spg.graph import Broadcast, Exchange, Forward, Global, Hash, Program, Rebalance, Task, Unit
-from ghcm.spg.ops import AggregateByKey, Count, GroupByKey, Publish, ReadTable, ReduceByKey, To, Union
+from ghcm.spg.ops import AggregateByKey, Count, GroupByKey, Publish, ReadTable, ReduceByKey, To
+from ghcm.spg.stages import unites
 from ghcm.spg.traits import Role, traits_of
 from ghcm.types import Shape
 
@@ -157,7 +158,7 @@ def _receivers(task: Task, exchange: Exchange, sender: Instance, before: int) ->
     """
     match exchange:
         case Forward():
-            return ((sender.number + before if isinstance(task.op, Union) else sender.number) % task.parallelism,)
+            return ((sender.number + before if unites(task.op) else sender.number) % task.parallelism,)
         case Global():
             return (0,)
         case Hash() | Broadcast() | Rebalance():

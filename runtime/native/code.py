@@ -16,6 +16,8 @@ from ghcm.runtime.data.columns import Row
 if TYPE_CHECKING:
     import polars as pl
 
+    from ghcm.runtime.native.clock import Clock
+
 
 Parameters: TypeAlias = Mapping[str, object]
 """The canonical values of the unit's parameters, by name."""
@@ -48,12 +50,13 @@ class RowCode:
 
 @dataclass(frozen=True, slots=True)
 class TimeCode:
-    """The event time of each record in microseconds; None where the record is dead already. `columns` gives a series,
-    or None.
+    """A chain that gives event time: as `RowCode`, with the clock of the batch's partition behind the other arguments.
+    What the clock says of a batch counts only where that is done.
     """
 
-    rows: Callable[[Sequence[Row], Dead, Parameters], list[int | None]]
-    columns: Callable[[pl.DataFrame, Parameters], pl.Series | None] | None = None
+    rows: Callable[[Sequence[Row], Dead, Parameters, Sequence[Function], Clock], list[Row]]
+    columns: Callable[[pl.DataFrame, Parameters, Clock], pl.DataFrame | None] | None = None
+    functions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

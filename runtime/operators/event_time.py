@@ -2,31 +2,34 @@
 clock of the unit, which is the watermark too; and when a window is closed for the operators behind it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from math import gcd
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
-from ghcm.functions import Failure
 from ghcm.runtime.contract import INFINITY, NEVER, Context, Outbox
 from ghcm.runtime.data.batch import TIME, WATERMARK, Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.key_groups import key_group
-from ghcm.runtime.native.code import TimeCode
+from ghcm.runtime.native.clock import Clock
+from ghcm.runtime.native.code import Dead, TimeCode
 from ghcm.runtime.operators.task_operator import TaskOperator
 from ghcm.runtime.state.packing import pack, unpack
 from ghcm.spg.graph import Task, Unit, without_order
 from ghcm.spg.joining import is_endless, keeps_us
 from ghcm.spg.ops import ArrivalTime, EventTime, Fused, Join, Sessions, Window
+from ghcm.spg.stages import clock_of
 from ghcm.spg.traits import Time, traits_of
 from ghcm.spg.windows import Fixed, TumblingBy
 from ghcm.types import INT_MAX, String
 
+Made = TypeVar("Made")
+
 
 class EventTimeOperator(TaskOperator):
-    """Keeps the greatest time so far of each partition. The watermark is that time minus the disorder; without a
-    bound of disorder it stays at minus infinity, as does that of what has no order.
+    """A chain that gives event time. Keeps the greatest time so far of each partition: the watermark is that time minus
+    the disorder. Without a bound of disorder it stays at minus infinity, as does that of what has no order.
 
     A partition that is silent at two barriers in a row is idle: what waits in the source when a process was held up, so
     that the clock has jumped, comes between the two. After a restart silence is counted anew.
@@ -37,7 +40,7 @@ class EventTimeOperator(TaskOperator):
         self._disorder = op.disorder_us
         self._unordered = without_order(unit)
         self._code = code
-        self._width = len(task.schema.fields)
+        self._functions = [context.function(*each.split(":")) for each in code.functions]
         self._greatest: dict[str, int] = {}
         self._idle_us = op.idle_us
         self._began = context.now() if op.idle_us is not None else 0
@@ -52,43 +55,30 @@ class EventTimeOperator(TaskOperator):
             self._silent -= {batch.partition}
             self._idle -= {batch.partition}
         dead, columns = self._dead_to(outbox), None if self._code.columns is None else self._columns
-        yield self._in_form(batch, columns, lambda piece: self._rows(piece, dead))
+        made = self._in_form(batch, columns, lambda piece: self._rows(piece, dead))
+        yield from self._cut(made, max(self._context.rows, len(batch)) * 8)
 
     def _columns(self, batch: Batch) -> pl.DataFrame | None:
         assert self._code.columns is not None
-        times = self._code.columns(batch.frame(), self._parameters)
-        if times is None:
-            return None
-        before = self._before(batch.partition, times).alias(WATERMARK)
-        return batch.frame().select(*self._schema.names, times.alias(TIME), before)
+        clock = self._clock(batch.partition)
+        made = self._code.columns(batch.frame(), self._parameters, clock)
+        return made if made is None else self._kept_of(clock, batch.partition, made)
 
-    def _before(self, partition: str, times: pl.Series) -> pl.Series:
-        """The watermark of a partition just before each of its next records."""
-        if self._disorder is None or partition in self._unordered:
-            return pl.Series([NEVER], dtype=pl.Int64).new_from_index(0, len(times))
-        before = self._greatest.get(partition, NEVER)
-        so_far = times.cum_max().shift(1, fill_value=NEVER).clip(before)
-        if len(times):
-            greatest = times.max()
-            assert isinstance(greatest, int)
-            self._greatest[partition] = max(before, greatest)
-        return so_far.clip(NEVER + self._disorder) - self._disorder
+    def _rows(self, batch: Batch, dead: Dead) -> list[Row]:
+        clock = self._clock(batch.partition)
+        made = self._code.rows(batch.rows(), dead, self._parameters, self._functions, clock)
+        return self._kept_of(clock, batch.partition, made)
 
-    def _rows(self, batch: Batch, dead: Callable[[str, object, Failure, str], None]) -> list[Row]:
-        times = self._code.rows(batch.rows(), dead, self._parameters)
-        if self._disorder is None or batch.partition in self._unordered:
-            rows = zip(batch.rows(), times, strict=True)
-            return [(*row[: self._width], time, NEVER) for row, time in rows if time is not None]
-        greatest = self._greatest.get(batch.partition, NEVER)
-        seen = batch.partition in self._greatest
-        result: list[Row] = []
-        for row, time in zip(batch.rows(), times, strict=True):
-            if time is not None:
-                result.append((*row[: self._width], time, max(NEVER, greatest - self._disorder)))
-                greatest, seen = max(greatest, time), True
-        if seen:
-            self._greatest[batch.partition] = greatest
-        return result
+    def _clock(self, partition: str) -> Clock:
+        """The clock of a partition behind the records that are done."""
+        disorder = None if partition in self._unordered else self._disorder
+        return Clock(self._greatest.get(partition), disorder)
+
+    def _kept_of(self, clock: Clock, partition: str, made: Made) -> Made:
+        """What was made, behind which a partition has come as far as the clock says."""
+        if clock.greatest is not None:
+            self._greatest[partition] = clock.greatest
+        return made
 
     def watermarks(self) -> Mapping[str, int]:
         disorder = self._disorder or 0
@@ -217,7 +207,7 @@ def waits_of(task: Task, op: Sessions, unit: Unit) -> int:
 def _by_clock(task: Task, unit: Unit) -> bool:
     """Whether the event time of what a task takes is that at which it came."""
     before = [unit.task(edge.producer) for edge in task.inputs]
-    kept = [each for each in before if traits_of(each.op).time is Time.KEEPS and not isinstance(each.op, ArrivalTime)]
+    kept = [each for each in before if traits_of(each.op).time is Time.KEEPS and clock_of(each.op) is None]
     others = [each for each in before if each not in kept]
     came = all(isinstance(each.op, ArrivalTime) for each in others)
     return bool(before) and came and all(_by_clock(each, unit) for each in kept)

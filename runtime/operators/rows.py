@@ -39,7 +39,7 @@ class ChainOperator(TaskOperator):
     def __init__(self, task: Task, unit: Unit, code: RowCode, context: Context) -> None:
         super().__init__(task, unit, context)
         self._code = code
-        self._functions = [_load(context, *each.split(":")) for each in code.functions]
+        self._functions = [context.function(*each.split(":")) for each in code.functions]
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterator[Batch]:
         dead = self._dead_to(outbox)
@@ -53,11 +53,6 @@ class ChainOperator(TaskOperator):
     def _columns(self, batch: Batch) -> pl.DataFrame | None:
         assert self._code.columns is not None
         return self._code.columns(batch.frame(), self._parameters)
-
-
-def _load(context: Context, module: str, function: str) -> Callable[[object], object]:
-    loaded: Callable[[object], object] = getattr(context.load(module), function)
-    return loaded
 
 
 class UnionOperator(TaskOperator):
@@ -78,7 +73,7 @@ class PythonAsyncOperator(TaskOperator):
         self._ordered = op.ordered
         self._hand = exchange_of(self._takes.element).hand
         self._take = exchange_of(task.collection.element).take
-        function = cast("AsyncFunction", _load(context, op.module, op.function))
+        function = cast("AsyncFunction", context.function(op.module, op.function))
         self._awaiting = Awaiting(function, Limits(op.parallel, op.timeout_us, op.retries), f"{unit.name}-{task.id}")
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterator[Batch]:
@@ -121,7 +116,7 @@ class PythonBatchOperator(TaskOperator):
 
     def __init__(self, task: Task, op: PythonBatch, unit: Unit, context: Context) -> None:
         super().__init__(task, unit, context)
-        self._function = cast("Callable[[pa.Table], object]", _load(context, op.module, op.function))
+        self._function = cast("Callable[[pa.Table], object]", context.function(op.module, op.function))
         self._exchange = exchange_of(task.collection.element)
 
     def process(self, ordinal: int, batch: Batch, outbox: Outbox) -> Iterator[Batch]:

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from ghcm.codegen.blocks import Bind, Block, Explode, Keep, Outside, Step, block_of, columns_of, expression
+from ghcm.codegen.blocks import Bind, Block, Explode, Keep, Outside, Stamp, Step, block_of, columns_of, expression
 from ghcm.codegen.native.chains import Chain, operator_name
 from ghcm.codegen.native.columns.expressions import Ahead, ColumnScope, frame_function, selection
 from ghcm.codegen.native.columns.text import Column, Unsupported, either, varies
-from ghcm.codegen.native.snippets import BITOR, quoted
+from ghcm.codegen.native.snippets import ATOM, BITOR, quoted
 from ghcm.expr import Expr, MakeList, MakeStruct, free_names
 from ghcm.spg import ops, windows
-from ghcm.types import Struct
+from ghcm.types import Struct, is_nullable
 
 
 def column_chain(chain: Chain, name: str) -> str:
@@ -33,6 +33,8 @@ def column_chain(chain: Chain, name: str) -> str:
                     query.keep(line)
                 case Explode():
                     query.explode(line, _live(block, index))
+                case Stamp():
+                    query.stamp(line)
                 case Outside():
                     query.outside(line, step)
                 case _:
@@ -44,7 +46,8 @@ def column_chain(chain: Chain, name: str) -> str:
         query.end()
     except Unsupported as reason:
         raise Unsupported(f"{last.origin}  {operator_name(last.op)}: {reason}") from None
-    return frame_function(f"{name}_columns", query.lines)
+    further = ", clock: Clock" if query.stamped else ""
+    return frame_function(f"{name}_columns", query.lines, further=further)
 
 
 def _live(block: Block, index: int) -> set[str]:
@@ -62,7 +65,8 @@ class _Query:
     """A query under construction: the lines so far, and what is not in them yet.
 
     `masks` are those of records that fail, since the last column `@fails`, which the query has where it is `marked`;
-    `started` says that the frame has a query, `made` that this has other columns than what came in.
+    `started` says that the frame has a query, `made` that this has other columns than what came in, `stamped` that
+    records have the event time of the chain.
     """
 
     chain: Chain
@@ -74,6 +78,7 @@ class _Query:
     marked: bool = False
     started: bool = False
     made: bool = False
+    stamped: bool = False
     at: int = 0
     said: int = 0
 
@@ -115,6 +120,16 @@ class _Query:
         self._select([*kept.items(), (line.name, items)], varying=bool(kept) or varies(line.items, items))
         self._add(f'explode("{line.name}", empty_as_null=False, keep_nulls=False)')
         self._name(line.name)
+
+    def stamp(self, line: Stamp) -> None:
+        """Event time, of records of which none has failed: the clock has to see all of them, and no others."""
+        time = self._value(line.time)
+        if is_nullable(line.time.type):
+            self.masks.append(Column(f"{time.at(ATOM)}.is_null()"))
+        self._collect()
+        self.at = line.at
+        self._end_with(f"frame = clock.stamped(frame, columns.micros({time.text}))")
+        self.stamped = True
 
     def outside(self, line: Outside, step: Step) -> None:
         """A window."""
@@ -241,7 +256,7 @@ class _Query:
         self._add(f"select({self._with_times([quoted(name) for name, _ in pairs])})")
 
     def _with_times(self, listed: list[str]) -> str:
-        return ", ".join([*listed, "*columns.TIMES"] if self.chain.timed else listed)
+        return ", ".join([*listed, "*columns.TIMES"] if self.chain.timed or self.stamped else listed)
 
     def _compute_for(self, *asking: Column) -> None:
         """The columns ahead, as soon as one is asked for."""

@@ -41,9 +41,9 @@ def guard(mask: Column | None) -> list[str]:
     return [] if mask is None else [f"if columns.any_fails(frame, {mask.text}):", "    return None"]
 
 
-def frame_function(name: str, lines: Iterable[str], gives: str = "pl.DataFrame | None") -> str:
-    """A function of a frame with these lines."""
-    return function_text(f"{name}(frame: pl.DataFrame, parameters: Parameters) -> {gives}", lines)
+def frame_function(name: str, lines: Iterable[str], gives: str = "pl.DataFrame | None", *, further: str = "") -> str:
+    """A function of a frame with these lines, and `further` arguments."""
+    return function_text(f"{name}(frame: pl.DataFrame, parameters: Parameters{further}) -> {gives}", lines)
 
 
 def columnar(make: Callable[[], list[str]]) -> tuple[list[str], list[str]]:

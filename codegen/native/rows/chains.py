@@ -20,6 +20,7 @@ from ghcm.expr import Each, Expr, ForEach, Lambda, Let, MakeStruct, Param, Var
 from ghcm.failing import can_fail
 from ghcm.spg import ops, windows
 from ghcm.spg.notation.types import print_type
+from ghcm.spg.stages import clock_of
 from ghcm.types import Struct, is_nullable
 
 
@@ -43,7 +44,7 @@ def row_chain(chain: Chain, name: str, module: Module) -> tuple[str, tuple[str, 
     for index, step in enumerate(chain.steps):
         writer.out.add(f"# {step.origin}  {operator_name(step.op)}")
         _step(writer, step, last=index == len(chain.steps) - 1)
-    further = ", functions: Sequence[Function]"
+    further = ", functions: Sequence[Function]" + ("" if clock_of(chain.task.op) is None else ", clock: Clock")
     text = row_function(scope, f"{name}_rows", heads, writer.out, "Row", timed=chain.timed, further=further)
     return text, tuple(writer.functions)
 
@@ -60,6 +61,8 @@ def _step(writer: _Writer, step: Step, *, last: bool) -> None:
             _map_values(writer, step, function, last=last)
         case ops.KeyBy(function=function):
             _key_by(writer, step, function, last=last)
+        case ops.EventTime():
+            _event_time(writer, step, step.op)
         case ops.PythonCall(module=module, function=name):
             _python(writer, step, f"{module}:{name}")
         case ops.Window(assigner=assigner, allowed_lateness_us=lateness):
@@ -75,7 +78,7 @@ def _step(writer: _Writer, step: Step, *, last: bool) -> None:
         case _:
             assert_never(step.op)
     if last:
-        hidden = ["time", "watermark"] if writer.chain.timed else []
+        hidden = ["time", "watermark"] if writer.chain.task.collection.timed else []
         values = [*(writer.columns[name].inner for name in columns_of(step.given).names), *hidden]
         writer.out.add(f"emit({tuple_text(values)})")
 
@@ -222,6 +225,25 @@ def _key_by(writer: _Writer, step: Step, function: Lambda, *, last: bool) -> Non
         writer.out.add(f"{local} = {whole.text}")
         whole = Code(local, simple=True)
     writer.columns = {"key": key, "value": whole}
+
+
+def _event_time(writer: _Writer, step: Step, op: ops.EventTime) -> None:
+    bind_record(writer.scope, op.time, writer.columns)
+    lines: list[str] = []
+    body = writer.scope.opened(op.time.body, lines)
+    lines += writer.scope.share(body)
+    code = writer.scope.value(body)
+    moment = code.text if code.simple and not can_fail(body) else "moment"
+    lines += [f"moment = {code.inner}"] if moment == "moment" else []
+    if can_fail(op.time.body):
+        catch(writer.out, step.id, _record(writer, step), *lines)
+    else:
+        writer.out.add(*lines)
+    if is_nullable(op.time.body.type):
+        record = _record(writer, step)
+        null = f'dead("{step.id}", {record}, Failure.NULL_TIME, "the event time is null")'
+        writer.out.block(f"if {moment} is None:", null, "continue")
+    writer.out.add(f"time, watermark = {moment}, clock.before({moment})")
 
 
 def _python(writer: _Writer, step: Step, function: str) -> None:

@@ -18,8 +18,8 @@ from ghcm.spg.reference.order import order_key
 from ghcm.spg.reference.python import awaited, batch_result, load, result_of
 from ghcm.spg.reference.sequences import in_time
 from ghcm.spg.reference.state import NEVER, NO_KEY, Record, Result, Run, Step, Window, part
-from ghcm.spg.traits import traits_of
-from ghcm.types import INT_MAX, Collection, Field, Shape, Struct
+from ghcm.spg.stages import given_by
+from ghcm.types import INT_MAX, Field, Shape, Struct
 from ghcm.values import encode
 
 
@@ -129,12 +129,15 @@ def fused(run: Run, step: Step, op: ops.Fused, records: Sequence[Record]) -> lis
     """What the stages make of the records, one after the other."""
     takes = step.takes
     for stage in op.stages:
-        keeps = traits_of(stage.op).picks or isinstance(stage.op, ops.MapValues)
-        windowed = takes.windowed if keeps else isinstance(stage.op, ops.Window)
-        gives = Collection(Shape.STREAM, stage.element, takes.bounded, takes.timed, windowed)
-        inner = Step(stage.id, stage.op, takes, gives, stage.origin)
-        records = row_operation(run, inner, stage.op, records)
-        takes = gives
+        inner = Step(stage.id, stage.op, takes, given_by(stage, takes), stage.origin)
+        match stage.op:
+            case ops.Union():
+                pass
+            case ops.EventTime():
+                records = event_time(run, inner, stage.op, records)
+            case _:  # the others are row operations
+                records = row_operation(run, inner, stage.op, records)
+        takes = inner.gives
     return list(records)
 
 

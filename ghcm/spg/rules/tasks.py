@@ -17,6 +17,7 @@ from ghcm.spg.connectors import Connector, Files, Generate, Kafka, Memory, Socke
 from ghcm.spg.ops import RowOp
 from ghcm.spg.rules import checks, groups
 from ghcm.spg.rules.checks import Around, collection_problems, is_value
+from ghcm.spg.stages import given_by, united
 from ghcm.spg.traits import traits_of
 from ghcm.types import (
     WINDOW,
@@ -316,26 +317,38 @@ def _assigner(assigner: windows.Fixed) -> Iterator[str]:
 
 
 def _fused(around: Around, op: ops.Fused) -> Iterator[str]:
-    takes = around.takes[0]
-    if not op.stages:
+    first, *others = op.stages or (None,)
+    if first is None:
         yield "it has no stages"
+        return
+    if len(around.takes) > 1 and not isinstance(first.op, ops.Union):
+        yield "several inputs need a union"
+    if any(isinstance(stage.op, ops.Union) for stage in others):
+        yield "a union is the first stage or none"
+    if sum(isinstance(stage.op, ops.EventTime) for stage in op.stages) > 1:
+        yield "it has several event times"
+    takes = united(around.takes)
     for stage in op.stages:
-        gives = _after(stage.op, takes, stage.element)
-        for problem in _row(replace(around, op=stage.op, takes=(takes,), gives=gives), stage.op):
+        given = around.takes if stage is first else (takes,)
+        gives = given_by(stage, takes)
+        for problem in _stage(replace(around, op=stage.op, takes=given, gives=gives), stage.op):
             yield f'stage "{stage.id}": {problem}'
         takes = gives
     yield from collection_problems(around.gives, takes)
 
 
-def _after(op: RowOp, takes: Collection, element: Type) -> Collection:
-    if traits_of(op).picks or isinstance(op, ops.MapValues | ops.Window):
-        return replace(takes, element=element, windowed=takes.windowed or isinstance(op, ops.Window))
-    shape = Shape.PAIRS if isinstance(op, ops.MapToPair | ops.KeyBy) else Shape.STREAM
-    return replace(takes, shape=shape, element=element, windowed=False)
+def _stage(around: Around, op: ops.ChainOp | ops.Union) -> Iterator[str]:
+    match op:
+        case ops.Union():
+            return _union(around)
+        case ops.EventTime():
+            return _timed(around, op)
+        case _:  # the others are row operations
+            return _row(around, op)
 
 
 def _union(around: Around) -> Iterator[str]:
+    whole = united(around.takes) if around.takes else around.gives
     for takes in around.takes:
         yield from checks.flowing(takes)
-        bounded, changing = all(each.bounded for each in around.takes), any(each.changing for each in around.takes)
-        yield from collection_problems(around.gives, replace(takes, bounded=bounded, changing=changing))
+        yield from collection_problems(around.gives, replace(takes, bounded=whole.bounded, changing=whole.changing))

@@ -16,7 +16,7 @@ stream u
 
 
 def test_a_wrong_order_is_refused() -> None:
-    with pytest.raises(ValueError, match='"expand-tasks" requires "every chain of row operations is one task"'):
+    with pytest.raises(ValueError, match='"expand-tasks" requires "every chain of operations on single'):
         check_order(tuple(reversed(PASSES)))
 
 
@@ -52,7 +52,7 @@ def test_each_claim_is_checked() -> None:
     assert found == [
         'every task reaches an end or is a readable table, but "u.unread" reaches no end',
         'no redundant calls are left, but "u.c" behind "b" is redundant: filter(p).filter(q) = filter(p and q)',
-        'every chain of row operations is one task, but "u.c" could be one with "b"',
+        'every chain of operations on single records is one task, but "u.c" could be one with "b"',
     ]
 
 
