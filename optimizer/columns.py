@@ -28,6 +28,7 @@ from ghcm.optimizer.rules import RULES, simplified
 from ghcm.spg import ops
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.joining import joined_element, joined_pair
+from ghcm.spg.traits import traits_of
 from ghcm.types import Field, Shape, Struct, Type, is_nullable, pair_of, strip, tuple_of
 
 _LAW = "required columns"
@@ -119,6 +120,37 @@ def _narrowed(unit: Unit, remarks: Remarks) -> Unit:
             remarks.applied(unit, task, _LAW, f"nobody reads {', '.join(left)}")
     same = all(made[task.id] is task for task in unit.tasks)
     return unit if same else with_tasks(unit, made.values())
+
+
+def _kept_whole(unit: Unit, task: Task) -> str:
+    """Why all of the records of a task is kept though not all may be read; empty where nothing keeps it."""
+    reached = {task.id}
+    for reader in unit.tasks:
+        edges = [edge.producer in reached for edge in reader.inputs]
+        if not any(edges) or traits_of(reader.op).role.ends:
+            continue
+        needs = _inputs(unit, reader, NOTHING)
+        if any(need.all for behind, need in zip(edges, needs, strict=True) if behind):
+            return f'"{reader.id}" {_looks_at(reader.op)}'
+        if isinstance(reader.op, _GIVES_ON):
+            reached.add(reader.id)
+    return ""
+
+
+_GIVES_ON = ops.Filter | ops.EventTime | ops.ArrivalTime | ops.Union | ops.KeyBy | ops.Join
+"""What gives on columns that it does not read."""
+
+
+def _looks_at(op: ops.Op) -> str:
+    match op:
+        case ops.Filter() | ops.Map() | ops.FlatMap() | ops.MapToPair() | ops.MapValues() | ops.KeyBy():
+            return "may fail, and its dead letter holds all of the record"
+        case ops.EventTime():
+            return "needs a time, and its dead letter holds all of the record"
+        case ops.Join():
+            return "joins by time, which is done with whole records"
+        case _:  # the others are given them by what they mean
+            return "looks at whole records"
 
 
 def _made_of(unit: Unit) -> dict[str, Task]:
@@ -296,6 +328,10 @@ def _required(unit: Unit, remarks: Remarks) -> Unit:
         said = Remarks(remarks.optimiser_pass)  # what the laws decline has been said before
         unit = simplified(changed, RULES, said)
         remarks.made += [each for each in said.made if each.verdict is Verdict.APPLIED]
+    for task in unit.tasks:
+        whole = isinstance(task.op, ops.Source | ops.ReadSink) and task.op.whole is None
+        if whole and len(task.schema.names) > 1 and (why := _kept_whole(unit, task)):
+            remarks.declined(unit, task, _LAW, why)
     return unit
 
 

@@ -29,12 +29,35 @@ def _distinct_twice(_draft: Draft, producer: Task, task: Task) -> Outcome | None
 # --- orders ----------------------------------------------------------------------------------------------------------
 
 
-def _unseen_order(_draft: Draft, producer: Task, task: Task) -> Outcome | None:
-    if not isinstance(producer.op, ops.Sort) or not _forgets_order(task.op):
+def _unseen_order(draft: Draft, producer: Task, task: Task) -> Outcome | None:
+    if not isinstance(producer.op, ops.Sort):
         return None
+    behind = _behind_rows(draft, task)
+    if behind is None or not isinstance(behind.op, _FORGETFUL):
+        return None
+    if not _forgets_order(behind.op):
+        return Declined(f'"{behind.id}" takes records as they come')
     if can_fail(producer.op.by.body):
         return Declined("a record may fail in the function of the order")
     return Without("its order is not seen")
+
+
+_FORGETFUL = (
+    ops.Count | ops.Distinct | ops.Sort | ops.Top | ops.GroupByKey | ops.AggregateByKey | ops.ReduceByKey | ops.Join
+)
+"""What may give the same of its records in any order."""
+
+
+def _behind_rows(draft: Draft, task: Task) -> Task | None:
+    """The task, or the one behind it and others on single records that nobody else reads from; None where there are
+    several.
+    """
+    seen = ops.Filter | ops.Map | ops.FlatMap | ops.MapToPair | ops.MapValues | ops.KeyBy
+    while isinstance(task.op, seen):
+        if draft.is_shared(task.id) or not draft.readers(task.id):
+            return None
+        (task,) = draft.readers(task.id)
+    return task
 
 
 def _forgets_order(op: ops.Op) -> bool:
