@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -254,7 +255,10 @@ def test_lines_of_large_files_are_numbered_across_pieces(
     assert sorted((row["file"], row["number"]) for row in result["reply"]) == [("in/a.txt", 3000), ("in/b.txt", 7)]
 
 
-@pytest.mark.parametrize("rest", ["top(k, by = n => n)", "filter(n => false)", "filter(n => n > 10).count()"])
+@pytest.mark.parametrize(
+    "rest",
+    ["top(k, by = n => n)", "filter(n => false)", "filter(n => n > 10).count()", "distinct().filter(n => k > 0)"],
+)
 def test_dead_letters_are_found_where_nothing_else_is(rest: str, spark: SparkSession, tmp_path: Path) -> None:
     made = program(
         tmp_path,
@@ -265,6 +269,30 @@ def test_dead_letters_are_found_where_nothing_else_is(rest: str, spark: SparkSes
     (tmp_path / "in.json").write_text('{"n": 1}\n{"n": 0}\n')
     done = run_on_spark(spark, made, "all", tmp_path)
     assert [(reason, record) for _, reason, record in done.dead] == [("zero_divisor", '{"n":0}')]
+
+
+@pytest.mark.parametrize("ends", ["rows.reply()", "rows.to(out)\n  rows.count().reply()"], ids=["one", "two"])
+def test_dead_letters_are_not_looked_for_where_no_record_came(
+    ends: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = program(
+        tmp_path,
+        'record N { n: int }\nsink out = files("out", format = json)\nresponsive batch all() {\n'
+        '  rows = files("in.json", format = json).as(N).filter(x => x.n > 9).map(x => 10 // x.n)\n'
+        f"  {ends}\n}}\n",
+    )
+    (tmp_path / "in.json").write_text('{"n": 1}\n{"n": 0}\n')
+    module = load_job(generate(made, made.unit("all")), tmp_path)
+    known, looked = module.Unit.run.__globals__["end"].__globals__, list[object]()
+    found: Callable[[object], list[object]] = known["steps_with_failures"]
+
+    def looking(job: object) -> list[object]:
+        looked.extend(some := found(job))
+        return some
+
+    monkeypatch.setitem(known, "steps_with_failures", looking)
+    assert module.run(spark, {}, {"base": str(tmp_path), "dead": str(tmp_path / "letters")})["dead"] == 0
+    assert looked == []
 
 
 @pytest.mark.parametrize(
@@ -359,8 +387,8 @@ def test_nulls_that_others_wrote_are_dead_letters(format: str, spark: SparkSessi
     ]
     table = pa.Table.from_pylist([FITTING | each for each in [*fine, *odd]], FOREIGN)
     (tmp_path / "theirs").mkdir()
-    pq.write_table(table, tmp_path / "theirs" / "a.parquet")
-    pq.write_table(table.drop_columns(["ts"])[:1], tmp_path / "theirs" / "older.parquet")
+    pq.write_table(table, tmp_path / "theirs" / "a.parquet")  # pyright: ignore[reportUnknownMemberType]
+    pq.write_table(table.drop_columns(["ts"])[:1], tmp_path / "theirs" / "older.parquet")  # pyright: ignore[reportUnknownMemberType]
     done = run_on_spark(spark, made, "copy", tmp_path)
     assert [reason for _, reason, _ in done.dead] == ["bad_record"] * (len(odd) + 1)
     assert [json.loads(record)["xs"] for _, _, record in done.dead].count([1.0, None]) == 1

@@ -101,6 +101,7 @@ def iterated(
         noted = len(job.failures)
         added = made(job, where, step(state.added))
         settle(job, noted)
+        job.asked.pop()
         after = State([added] if known is None else [*state.parts, added], known)
         ended = until is not None and is_over(job, state, after, until, where)
         if known is None:
@@ -114,6 +115,7 @@ def iterated(
 
 def made(job: Job, where: Step, rows: DataFrame) -> Made:
     """The rows, made now."""
+    job.asked.append(rows)
     names = [quoted(name) for name in columns_of(where.input).fieldNames()]
     partitions = int(job.spark.conf.get("spark.sql.shuffle.partitions") or 200)
     counted = Observation()

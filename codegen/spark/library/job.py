@@ -126,6 +126,8 @@ class Job:
         default_factory=dict[str, tuple[Step, dict[int, tuple[int, int]]]]
     )
     """The topics that are read, by whom, and from which offset to before which of partitions that must keep these."""
+    asked: list[DataFrame] = field(default_factory=list[DataFrame])
+    """The rows that sinks, replies and calls have asked Spark for, and rounds of iterations."""
     later: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
     """What is done when all rows of the run are made, as it cannot be taken back."""
 
@@ -261,6 +263,7 @@ def letters(job: Job, failed: DataFrame, step: Step, record: str) -> DataFrame:
 def reply_with(job: Job, rows: DataFrame, element: DataType) -> None:
     """Answer the call with these rows."""
     job.progress(0.5, "making the reply")
+    job.asked.append(rows)
     taken = rows.selectExpr(named(plain_record(element), "@row")).collect()
     encode = encoder(type_of(element, nullable=True))
     job.replied = [*(job.replied or ()), *(encode(row[0]) for row in taken)]

@@ -68,6 +68,7 @@ def note_calls(
     if error is not None:
         groups = passed(job, groups, step._replace(input=StructType([])), error)
     columns = [named(plain(each.value, each.type), name) for name, each in arguments.items()]
+    job.asked.append(groups)
     for row in groups.selectExpr(*columns).collect() if columns else groups.collect():
         parameters = {name: to_json(row[name], type_of(each.type, nullable=True)) for name, each in arguments.items()}
         job.calls.append({"task": step.task, "unit": unit, "after": after, "parameters": parameters})

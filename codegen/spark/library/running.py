@@ -39,11 +39,9 @@ SETTINGS = {
     "spark.sql.files.openCostInBytes": "134217728",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.redaction.options.regex": "(?i)url|sasl|ssl",
-    "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.PruneFilters",
 }
-"""What steps count on: failing expressions give null, every file is read in pieces that are known, no plan shows
-passwords and keys of writers, and a filter that is false, as its parameters are, keeps the steps before it, in which
-records fail. What joins and limits leave out of a plan is told by `Failures.unmade` instead.
+"""What steps count on: failing expressions give null, every file is read in pieces that are known, and no plan shows
+passwords and keys of writers.
 """
 
 
@@ -143,11 +141,12 @@ def steps_with_failures(job: Job) -> list[Failures]:
 
 def may_have_failed(job: Job, failures: Failures) -> bool:
     """Whether records failed in a step, or may have: where Spark did not make its rows, as an earlier attempt has
-    written them, as none were asked for, or as a join found nothing on the other side.
+    written them, as none were asked for, as a join found nothing on the other side, or as Catalyst has left out what
+    stands ahead of a filter that is false for all.
     """
     counted = failures.counted
     if isinstance(counted, Tally) and counted.count is None:
-        return failures.unmade or job.repeated
+        return failures.unmade or job.repeated or not any(map(counted.is_asked_by, job.asked))
     return counted is None or counted.count != 0
 
 

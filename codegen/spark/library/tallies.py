@@ -17,6 +17,7 @@ from pyspark.sql.types import DataType
 
 _CATALYST = "org.apache.spark.sql.catalyst.expressions"
 _SOUND = "`@error` IS NULL"
+_FIELDS_OF_PLANS = "spark.sql.debug.maxToStringFields"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,16 @@ class Tally:
         """How many rows failed; None where none was made that is known of."""
         failed = self.rows.sum() + self.letters.value().size()
         return failed if failed or self.rows.count() else None
+
+    def is_asked_by(self, rows: DataFrame) -> bool:
+        """Whether Spark counts where it makes these rows, as far as the text of their plan says."""
+        java: Any = rows._jdf  # pyright: ignore[reportPrivateUsage]  (there is no public way)
+        before = self.spark.conf.get(_FIELDS_OF_PLANS) or "25"
+        self.spark.conf.set(_FIELDS_OF_PLANS, 2**31 - 1)
+        try:
+            return f"Accumulator(id: {self.rows.id()}," in java.queryExecution().optimizedPlan().toString()
+        finally:
+            self.spark.conf.set(_FIELDS_OF_PLANS, before)
 
     def marked(self, rows: DataFrame) -> DataFrame:
         """The rows, counted by their column `@error`, which stays as it is."""

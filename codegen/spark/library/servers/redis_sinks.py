@@ -81,6 +81,7 @@ def stage(
     job: Job, rows: DataFrame, name: str, element: DataType, key: str, key_type: DataType, form: Form | None
 ) -> list[int]:
     """Write rows into a hash that nobody reads yet; how many, by partition."""
+    job.asked.append(rows)
     taken = rows.selectExpr(named(plain(key, key_type), "@key"), named(plain_columns(element), "@row"))
     write = redis_writer(redis_url(job), name, key_type, element, form)
     counts = taken.mapInArrow(write, "part int, rows bigint").collect()

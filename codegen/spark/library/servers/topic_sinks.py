@@ -62,6 +62,7 @@ def write_kafka(  # noqa: PLR0913  each says something else of the sink
     know_kafka(job)
     find_topic(job, options, topic)
     job.progress(len(job.sinks) / (len(job.sinks) + 2), f"writing {sink}")
+    job.asked.append(rows)
     made = job.keep(topic_messages(rows, element, key, key_type, format, separator, headers))
     before = job.sinks.get(sink, {"rows": 0})["rows"]  # of another pipeline of the unit
     job.sinks[sink] = {"version": job.context["call"], "rows": before + made.count()}

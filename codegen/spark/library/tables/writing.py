@@ -90,6 +90,7 @@ def write_table(  # noqa: PLR0913  each says something else of the sink
         job.repeated = job.repeated or done is not None
         if done is None:
             job.progress(len(job.sinks) / (len(job.sinks) + 2), f"writing {sink}")
+            job.asked.append(rows)
             with staged(folder, version) as staging:
                 by = () if mode == "upsert" else partition
                 if isinstance(staging, Remote):
