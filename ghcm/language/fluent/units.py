@@ -45,8 +45,10 @@ class OwnFunction:
         return later(self, span)
 
     def __call__(self, /, *arguments: object, **named: object) -> Any:
-        """A call of it: an expression where a value is known only when the program runs."""
-        if any(isinstance(each, Written) for each in (*arguments, *named.values())):
+        """A call of it: an expression where a value is known only when the program runs, or is a function of records,
+        as of an aggregate.
+        """
+        if any(isinstance(each, Written) or callable(each) for each in (*arguments, *named.values())):
             span = here()
             return call(later(self, span), span, *arguments, **named)
         return self.__ghcm_function__(*arguments, **named)
