@@ -76,6 +76,6 @@ def test_streams_run_and_units_are_called(bundle: Path, daemon: Running) -> None
     for engine in ("native", "spark"):
         counted = daemon.cli("call", "visits.longer", "than=3", "--wait", "--json", "--engine", engine)
         answer = json.loads(counted.stdout)
-        assert (answer["data"], answer["engine"]) == ([2], engine), counted.stderr + daemon.log("spark")
+        assert (answer["data"], answer["engine"]) == ([{"value": 2}], engine), counted.stderr
     refused = daemon.cli("call", "visits.most_visited", "--engine", "spark")
     assert refused.returncode == 1 and 'unit "most_visited" does not run on spark' in refused.stderr
