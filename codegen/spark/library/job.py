@@ -17,7 +17,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 from ghcm.codegen.spark.library.doubts import Gathered
 from ghcm.codegen.spark.library.sql import named, text, when
 from ghcm.codegen.spark.library.tallies import Tally
-from ghcm.codegen.spark.library.types import plain, plain_record, type_of
+from ghcm.codegen.spark.library.types import has_columns, plain, plain_record, type_of
 from ghcm.errors import GhcmError
 from ghcm.fence import Fence
 from ghcm.places import place
@@ -109,6 +109,8 @@ class Job:
     """What gives back other rows that are held until the run ends."""
     sinks: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     replied: list[str] | None = None
+    """The values that the unit answers with, as JSON; `alone` if they are no records."""
+    alone: bool = False
     calls: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     repeated: bool = False
     rounds: dict[str, int] = field(default_factory=dict[str, int])
@@ -266,4 +268,5 @@ def reply_with(job: Job, rows: DataFrame, element: DataType) -> None:
     job.asked.append(rows)
     taken = rows.selectExpr(named(plain_record(element), "@row")).collect()
     encode = encoder(type_of(element, nullable=True))
+    job.alone = not has_columns(element)
     job.replied = [*(job.replied or ()), *(encode(row[0]) for row in taken)]

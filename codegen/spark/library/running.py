@@ -270,12 +270,12 @@ def error_text(parts: dict[str, str]) -> str:
 
 
 def keep_reply(job: Job) -> None:
-    """Put the reply where the caller looks for it."""
+    """Put the reply where the caller looks for it, in records."""
     if job.replied is not None and job.context.get("redis"):
-        rows = "[" + ",".join(job.replied) + "]"
+        rows = ",".join(f'{{"value":{each}}}' if job.alone else each for each in job.replied)
         kept = round(job.context.get("kept", 600) * 1000)
         hold(job.fence)
-        redis_client(redis_url(job)).set(f"ghcm:reply:{job.context['call']}", rows, px=kept)
+        redis_client(redis_url(job)).set(f"ghcm:reply:{job.context['call']}", f"[{rows}]", px=kept)
 
 
 def refused(job: Job, error: Exception) -> Exception:
