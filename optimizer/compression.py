@@ -43,22 +43,25 @@ def _loose_rows(unit: Unit) -> Iterator[str]:
 
 
 def _compress(unit: Unit, remarks: Remarks) -> Unit:
-    """One walk from the sources to the ends; a merged task has as many readers as its last stage had."""
+    """One walk from the sources to the ends: what a task reads from is merged before it. A merged task has as many
+    readers as its last stage had.
+    """
     around, tasks = _Around.of(unit), {task.id: task for task in unit.tasks}
     renamed: dict[str, str] = {}
     for id in tuple(tasks):
         task = tasks[id] = _reading(tasks[id], renamed)
-        while task.inputs and around.neighbours(parent := tasks[task.inputs[0].producer], task):
-            if reason := around.obstacle(parent, task):
-                remarks.declined(unit, task, _LAW, reason)
-                break
-            remarks.applied(unit, task, _LAW, f'"{parent.id}" became its first stage')
-            kept, gone = (parent, task) if clock_of(parent.op) else (task, parent)
-            around.readers[kept.id] = around.readers[task.id]
-            del tasks[gone.id]
-            if gone is task:
-                renamed[task.id] = parent.id
-            task = tasks[kept.id] = _merged(parent, task, kept)
+        if not task.inputs or not around.neighbours(parent := tasks[task.inputs[0].producer], task):
+            continue
+        if reason := around.obstacle(parent, task):
+            remarks.declined(unit, task, _LAW, reason)
+            continue
+        remarks.applied(unit, task, _LAW, f'"{parent.id}" became its first stage')
+        kept, gone = (parent, task) if clock_of(parent.op) else (task, parent)
+        around.readers[kept.id] = around.readers[task.id]
+        del tasks[gone.id]
+        if gone is task:
+            renamed[task.id] = parent.id
+        tasks[kept.id] = _merged(parent, task, kept)
     return unit if len(tasks) == len(unit.tasks) else with_tasks(unit, tasks.values())
 
 
