@@ -23,6 +23,7 @@ from ghcm.runtime.access.scopes import Action
 from ghcm.runtime.sinks.backend import Commit
 from ghcm.runtime.sinks.sink import rows_of_call
 from ghcm.spg.connectors import Mode
+from ghcm.spg.graph import Sink
 from ghcm.supervisor.access.needs import needs
 from ghcm.supervisor.problems import PROBLEM, Problem, problem_of
 from ghcm.supervisor.sink_routes import PROBLEMS, Shown
@@ -77,7 +78,7 @@ def add(app: FastAPI, shown: Shown, ending: Callable[[], bool]) -> None:
     async def listen(program: str, sink: str, after: After = None, last_event: LastEvent = None) -> StreamingResponse:
         watch = shown.watch(program, sink)
         given = after if last_event is None else last_event
-        listener = _Listener(watch, program, ending, await asyncio.to_thread(_begun, watch, given))
+        listener = Listener(watch, program, ending, await asyncio.to_thread(_begun, watch, given))
         headers = {"X-Accel-Buffering": "no"}  # a proxy that collects would tell what is new when it is old
         return StreamingResponse(listener.events(), headers=headers, media_type="text/event-stream")
 
@@ -86,21 +87,18 @@ def _begun(watch: SinkWatch, after: str | None) -> str | None:
     """The version behind which a listener begins; None: before all. Problem 410 where nobody knows what came behind it.
     Blocks.
     """
-    versions = [each.version for each in watch.commits(_LOOK_S)]
-    appended = watch.sink.mode is Mode.APPEND
+    commits, appended = watch.commits(_LOOK_S), watch.sink.mode is Mode.APPEND
     if after is None:
-        return versions[-1] if versions and appended else None
+        return commits[-1].version if commits and appended else None
     if after == _BEGINNING:
         return None
-    if appended and after not in versions:
-        message = f'sink "{watch.sink.name}" has no version "{after}", or no longer knows what came behind it'
-        hint = f"ask for its rows, and listen with ?after={_BEGINNING} or without a version."
-        raise Problem(410, "GHCM-732", message, hint=hint)
+    if appended:
+        _behind(watch.sink, commits, after)
     return after
 
 
 @dataclass(slots=True)
-class _Listener:
+class Listener:
     """Who listens to a sink, and the version that he was told last."""
 
     watch: SinkWatch
@@ -114,7 +112,7 @@ class _Listener:
         yield "retry: 1000\n\n"
         try:
             while not self.ending() and time.monotonic() - begun < _LONGEST_S:
-                for commit in _behind(await self._commits(), self.last):
+                for commit in await self._news():
                     async for event in self._told(commit):
                         yield event
                     self.last, told = commit.version, time.monotonic()
@@ -125,11 +123,13 @@ class _Listener:
         except GhcmError as error:
             yield _event("problem", problem_of(error).document())
 
-    async def _commits(self) -> Sequence[Commit]:
-        """The commits that can be told apart; of a sink that is not appended to the latest one."""
+    async def _news(self) -> Sequence[Commit]:
+        """The commits that he was not told; of a sink that is not appended to the latest one at most."""
         fresh = self.watch.seen(_LOOK_S)
         commits = fresh if fresh is not None else await asyncio.to_thread(self.watch.commits, _LOOK_S)
-        return commits if self.watch.sink.mode is Mode.APPEND else commits[-1:]
+        if self.watch.sink.mode is Mode.APPEND:
+            return _behind(self.watch.sink, commits, self.last)
+        return [each for each in commits[-1:] if each.version != self.last]
 
     async def _told(self, commit: Commit) -> AsyncIterator[str]:
         """The events of a commit; the last of them has its id."""
@@ -165,14 +165,19 @@ class _Listener:
         return {**about, "total": total, "rows": rows}
 
 
-def _behind(commits: Sequence[Commit], last: str | None) -> Sequence[Commit]:
-    """The commits that came after that version; all where it can no longer be told from others.
-
-    >>> _behind([Commit("a", 1, 0), Commit("b", 1, 1)], "a")
-    [Commit(version='b', rows=1, time=1)]
+def _behind(sink: Sink, commits: Sequence[Commit], last: str | None) -> Sequence[Commit]:
+    """The commits that came after that version; None: after the last one whose rows are no longer known. Problem 410
+    where that version is not known, or the rows of one that came after it.
     """
     versions = [each.version for each in commits]
-    return commits[versions.index(last) + 1 :] if last in versions else commits
+    if last is None:
+        return commits[max((at for at, each in enumerate(commits, 1) if not each.kept), default=0) :]
+    behind = commits[versions.index(last) + 1 :] if last in versions else None
+    if behind is None or not all(each.kept for each in behind):
+        message = f'sink "{sink.name}" has no version "{last}", or no longer knows what came behind it'
+        hint = f"ask for its rows, and listen with ?after={_BEGINNING} or without a version."
+        raise Problem(410, "GHCM-732", message, hint=hint)
+    return behind
 
 
 def _event(kind: str, document: object, id: str | None = None) -> str:

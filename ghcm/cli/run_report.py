@@ -30,7 +30,7 @@ from ghcm.types import Struct
 from ghcm.values import own_writer
 
 if TYPE_CHECKING:
-    from ghcm.runtime.sinks.backend import SinkView
+    from ghcm.runtime.sinks.backend import Commit, SinkView
 
 
 _FAR_SECONDS = 1.0
@@ -304,21 +304,24 @@ class Sinks:
         if sink.name not in self._views:
             self._views[sink.name] = view(sink, self.connections)
         earlier, rows = self._earlier.get(sink.name, set()), self._rows.setdefault(sink.name, {})
-        for version in [each.version for each in self._views[sink.name].commits()]:
-            if version in earlier or version in rows:
+        for commit in self._views[sink.name].commits():
+            if commit.version in earlier or commit.version in rows:
                 continue
             with suppress(GhcmError, OSError):
-                news = self._news(sink, version)
-                rows[version] = news.rows  # only now: a reading that Ctrl-C or a fault cuts off is done again
+                news = self._news(sink, commit)
+                rows[commit.version] = news.rows  # only now: a reading that Ctrl-C or a fault cuts off is done again
                 yield news
 
-    def _news(self, sink: Sink, version: str) -> News:
+    def _news(self, sink: Sink, commit: Commit) -> News:
         from ghcm.runtime.sinks.sink import is_readable, read, rows_of_call
 
+        version = commit.version
         if not is_readable(sink):
             return News(sink.name, version, None, ())
         if sink.mode in SINKS[sink.connector.word].keyed:
             return News(sink.name, version, None, _json(islice(read(sink, self.connections), _SAMPLE), sink.columns))
+        if not commit.kept:  # the next one came too fast: how many rows it has is known
+            return News(sink.name, version, commit.rows, ())
         page = rows_of_call(sink, self.connections, call=version, version=version, limit=_SAMPLE)
         return News(sink.name, version, page.total, _json(page.rows, sink.columns))
 

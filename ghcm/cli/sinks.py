@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ghcm.cli.known import LastRun
     from ghcm.runtime.data.columns import Row
     from ghcm.runtime.pubsub.connections import Connections
+    from ghcm.runtime.sinks.backend import Commit
     from ghcm.spg.graph import Program, Sink
 
 KNOWN = "A program that has run here, or its file or bundle."
@@ -208,30 +209,41 @@ _LOOK_SECONDS = 0.25
 
 def _followed(sink: Sink, connections: Connections) -> Iterator[Iterable[Row]]:
     """What is there, and then what each commit adds or changes, without end."""
-    from ghcm.cli.run_report import counted
-    from ghcm.runtime.sinks.sink import read, rows_of_call, view
+    from ghcm.runtime.sinks.sink import read, view
     from ghcm.spg.connectors import Mode
     from ghcm.values import compact, own_writer
 
     watched, write = view(sink, connections), own_writer(sink.columns)
     seen, before = set[str](), set[str]()
     while True:
-        new = [each.version for each in watched.commits() if each.version not in seen]
+        new = [each for each in watched.commits() if each.version not in seen]
         if new and sink.mode is not Mode.APPEND:
             rows = [(compact(write(row)), row) for row in read(sink, connections)]
             yield [row for text, row in rows if text not in before]
             before = {text for text, _ in rows}
         elif new and not seen:
-            yield read(sink, connections, version=new[-1])
+            yield read(sink, connections, version=new[-1].version)
         else:
             for each in new:
-                page = rows_of_call(sink, connections, call=each, version=each, limit=sys.maxsize)
-                yield page.rows
-                if missing := page.total - len(page.rows):
-                    lacking = counted(missing, "row")
-                    terminal.note(f"{lacking} came too fast to be told from others; without --follow all are read")
-        seen.update(new)
+                yield _added(sink, connections, each)
+        seen.update(each.version for each in new)
         time.sleep(_LOOK_SECONDS)
+
+
+def _added(sink: Sink, connections: Connections, commit: Commit) -> Iterable[Row]:
+    """The rows that a commit added; where they can no longer be told from others none, and a note that says so."""
+    from ghcm.cli.run_report import counted
+    from ghcm.runtime.sinks.sink import rows_of_call
+
+    version = commit.version
+    try:
+        return rows_of_call(sink, connections, call=version, version=version, limit=sys.maxsize).rows
+    except GhcmError as error:
+        if error.code != "GHCM-732":
+            raise
+        lacking = counted(commit.rows, "row")
+        terminal.note(f"{lacking} came too fast to be told from others; without --follow all are read")
+        return ()
 
 
 def sql(

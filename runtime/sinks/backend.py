@@ -24,11 +24,14 @@ KeyOf: TypeAlias = Callable[[Row], object]
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A version of a sink that readers see: how many rows it added, and when (microseconds since 1970 UTC)."""
+    """A version of a sink that readers see: how many rows it added, and when (microseconds since 1970 UTC). `kept` says
+    whether `page` still knows these rows.
+    """
 
     version: str
     rows: int
     time: int
+    kept: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,9 @@ class SinkBackend(Protocol):
     def page(
         self, sink: Sink, connections: Connections, *, call: str, version: str | None, limit: int, offset: int
     ) -> Page:
-        """Rows `offset` to `offset + limit` that the call wrote, as `version`; None: under the call's id."""
+        """Rows `offset` to `offset + limit` that the call wrote, as `version`; None: under the call's id. GhcmError
+        where they can no longer be told from others.
+        """
         ...
 
     def view(self, sink: Sink, connections: Connections) -> SinkView:
@@ -89,7 +94,7 @@ class SinkView(Protocol):
     """One sink looked at again and again, one thread at a time, so that only what is new is read."""
 
     def commits(self) -> list[Commit]:
-        """The commits that can still be told apart, oldest first; of a keyed sink only the latest."""
+        """The commits whose order is known, oldest first; of a keyed sink only the latest."""
         ...
 
     def latest(self) -> Commit | None:

@@ -214,7 +214,7 @@ def read(sink: Sink, connections: Connections, *, version: str | None, call: str
         if wanted is not None:
             note = _there(table, connection, wanted)
             if call is not None or (sink.mode is Mode.REPLACE and _last(table.notes(connection)) != note):
-                if note.rows and not note.part:
+                if not _kept(note):
                     raise _no_version(table, wanted)
                 query = table.rows_of(note.part, readable=True)
         yield from _rows(connection, table, query)
@@ -234,6 +234,8 @@ def page(sink: Sink, connections: Connections, *, call: str, version: str | None
         if not table.exists(connection):
             raise _no_version(table, version or call)
         note = _there(table, connection, version or call)
+        if not _kept(note):
+            raise _no_version(table, note.version)
         query = table.rows_of(note.part, readable=True)
         total = table.count(connection, query) if table.key and note.part else note.rows
         return Page(list(_rows(connection, table, query.limit(limit).offset(offset))), total)
@@ -244,7 +246,9 @@ def view(sink: Sink, connections: Connections) -> SqlView:
 
 
 class SqlView(KeyedView):
-    """The `SinkView` of a table: of what is not upserted the commits of the last ten minutes can be told apart."""
+    """The `SinkView` of a table: it knows the commits of the last ten minutes, of a stream the rows of the
+    latest one.
+    """
 
     def __init__(self, sink: Sink, connections: Connections) -> None:
         self._sink, self._connections = sink, connections
@@ -321,6 +325,11 @@ def _there(table: SqlTable, connection: Any, version: str | None) -> Note:
     return note
 
 
+def _kept(note: Note) -> bool:
+    """Whether the rows of a version are still staged, apart from others."""
+    return not note.rows or bool(note.part)
+
+
 def _last(notes: Sequence[Note]) -> Note | None:
     return next((note for note in reversed(notes) if note.time is not None), None)
 
@@ -332,7 +341,7 @@ def _no_version(table: SqlTable, version: str | None) -> GhcmError:
 
 def _commit(note: Note) -> Commit:
     assert note.time is not None, "what is only prepared is no commit"
-    return Commit(note.version, note.rows, note.time)
+    return Commit(note.version, note.rows, note.time, _kept(note))
 
 
 def _forgotten(part: str) -> bool:

@@ -1,17 +1,27 @@
 """Who listens to a sink over HTTP is told of each commit once, also where he comes again later."""
 
+import asyncio
 import json
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.sinks.sink import open_writer
+from ghcm.source import Origin
+from ghcm.spg.connectors import Mode, Sql
+from ghcm.spg.graph import Sink
 from ghcm.supervisor import sink_events
+from ghcm.supervisor.sinks import SinkWatch
+from ghcm.types import Field, Int, Struct
 from tests.unit.supervisor.serving import PROGRAM, Served, serving
 
+NUMBERS = Struct((Field("n", Int()),), "Number")
 UNITS = """
 sink noted = parquet("noted", mode = append)
 
@@ -85,6 +95,34 @@ def test_each_commit_is_told_once_also_to_who_comes_again(shop: Served, monkeypa
         assert [id for _, id, _, _ in parts] == [None, second]
         assert sorted((row for _, _, rows, _ in parts for row in rows), key=lambda row: row["key"]) == BOTH
         assert all_of_it.told() == ("rows", third, [], 0)
+
+
+def test_rows_of_a_table_that_can_no_longer_be_told_apart_are_a_problem(tmp_path: Path) -> None:
+    places = Connections(tmp_path, sql={"db": "sqlite:///data.db"})
+    sink = Sink("rows", Sql("db", "rows"), Mode.APPEND, None, NUMBERS, Origin("t", 1, 1))
+    writer = open_writer(sink, places, writer="w")
+    versions = [f"job-u-rows-{number:010d}-0123abcd" for number in range(6)]
+
+    def commit(*numbers: int) -> None:
+        for number in numbers:
+            writer.write([(number,)])
+            writer.prepare(versions[number])
+            writer.commit(versions[number])
+
+    async def told(after: str | None, *then: int) -> list[str]:
+        """What is told behind a version: at once, and when these commits have come."""
+        events = sink_events.Listener(SinkWatch(sink, places), "p", lambda: False, after).events()
+        _, first = await anext(events), await anext(events)
+        commit(*then)
+        return [first, *[each async for each in events]]
+
+    commit(0, 1)
+    for after, then in ((versions[0], (2, 3)), (None, (4, 5))):
+        row, problem = asyncio.run(told(after, *then))
+        assert row.startswith("event: rows") and f'"rows":[{{"n":{then[0] - 1}}}]' in row
+        assert problem.startswith("event: problem") and '"code":"GHCM-732"' in problem
+    writer.close()
+    places.close()
 
 
 def test_of_a_sink_that_keeps_the_latest_it_is_told_what_it_holds(shop: Served) -> None:

@@ -120,8 +120,14 @@ def test_what_streams_leave_behind_does_not_grow(place: Place) -> None:
     tables = [row for row in staged_tables(place) if row]
     assert [place.ask(f'select count(*) from "{name}"') for name in tables] == [[(1,)]]
     assert place.rows(sink) == sorted((("a", n, None) for n in range(1, 21)), key=repr)
-    versions = [commit.version for commit in view(sink, place.connections).commits()]
+    commits = view(sink, place.connections).commits()
+    versions = [commit.version for commit in commits]
     assert versions == [f"job-u-words-{number:010d}-0123abcd" for number in range(1, 21)]
+    assert [commit.version for commit in commits if commit.kept] == versions[-1:]
+    assert rows_of_call(sink, place.connections, call=versions[-1], limit=9).rows == [("a", 20, None)]
+    with pytest.raises(GhcmError, match="has no version") as refused:
+        rows_of_call(sink, place.connections, call=versions[-2], limit=9)
+    assert refused.value.code == "GHCM-732"
     place.ask("delete from ghcm_versions where number < 20")  # as it is after ten minutes
     again = place.writer(sink)
     assert again.commit("job-u-words-0000000007-0123abcd").version == "job-u-words-0000000007-0123abcd"
