@@ -113,7 +113,7 @@ def _warn_of_dead(call: dict[str, Any]) -> None:
     from ghcm.cli.run_report import counted
 
     failed = f"{counted(call['dead'], 'record')} failed (ghcm dead {call['program']} --unit {call['unit']})"
-    terminal.warn(f"warning: {failed}" if call["rows"] else f"warning: there are no rows, as {failed}")
+    terminal.warn(f"warning: {failed}" if call["rows"] else f"warning: there are no rows, and {failed}")
 
 
 def _rows(server: Server, call: dict[str, Any], here: str) -> Iterator[Any] | None:

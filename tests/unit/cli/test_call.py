@@ -76,4 +76,4 @@ def test_all_rows_are_printed_and_a_table_says_what_it_leaves_out(
 def test_a_call_whose_records_have_failed_says_so(server: str, capsys: pytest.CaptureFixture[str]) -> None:
     call("shop.none", wait=True, server=server)
     said = capsys.readouterr()
-    assert "warning: there are no rows, as 2 records failed (ghcm dead shop --unit none)" in said.err
+    assert "warning: there are no rows, and 2 records failed (ghcm dead shop --unit none)" in said.err
