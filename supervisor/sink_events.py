@@ -1,10 +1,10 @@
 """What is new in the sinks of a program, told over HTTP to whoever listens: server-sent events, one or more for each
-commit, for as long as he does.
+commit.
 
-A commit of what is appended is told with the rows that it added, any other with what the sink holds then. The id of an
-event is the version of its commit, so who listens again with `Last-Event-ID`, as browsers do by themselves, misses
-nothing. Sinks are looked at while somebody listens, once for all who do. Who takes an event slowly is given the next
-one later: nothing waits for him here but that one.
+A commit of an appended sink is told with the rows that it added; of any other sink the state is told, and commits
+between two looks are one state. The id of an event is the version of its commit. A browser sends it again as
+`Last-Event-ID`, and is told every commit behind it, or a problem where that is not possible any more. A sink is looked
+at while somebody listens, once for all listeners. A slow listener holds up nobody else.
 
 Annotations are evaluated (no `from __future__ import annotations`), as FastAPI asks for.
 """
@@ -109,19 +109,27 @@ class Listener:
     async def events(self) -> AsyncIterator[str]:
         """What he is told."""
         begun = told = time.monotonic()
-        yield "retry: 1000\n\n"
+        appended = self.watch.sink.mode is Mode.APPEND
+        known = f"id: {self.last or _BEGINNING}\n" if appended else ""  # who is cut off before a commit begins there
+        yield f"{known}retry: 1000\n\n"
         try:
-            while not self.ending() and time.monotonic() - begun < _LONGEST_S:
+            while not self._over(begun):
                 for commit in await self._news():
                     async for event in self._told(commit):
+                        if self._over(begun):
+                            return
                         yield event
-                    self.last, told = commit.version, time.monotonic()
+                    told = time.monotonic()
                 if time.monotonic() - told > _QUIET_S:
                     yield ":\n\n"
                     told = time.monotonic()
                 await asyncio.sleep(_LOOK_S)
         except GhcmError as error:
             yield _event("problem", problem_of(error).document())
+
+    def _over(self, begun: float) -> bool:
+        """Whether he has to ask again."""
+        return self.ending() or time.monotonic() - begun >= _LONGEST_S
 
     async def _news(self) -> Sequence[Commit]:
         """The commits that he was not told; of a sink that is not appended to the latest one at most."""
@@ -132,9 +140,11 @@ class Listener:
         return [each for each in commits[-1:] if each.version != self.last]
 
     async def _told(self, commit: Commit) -> AsyncIterator[str]:
-        """The events of a commit; the last of them has its id."""
+        """The events of a commit; the last of them has its id, which is kept once all are taken."""
         if self.watch.sink.mode is not Mode.APPEND:
-            yield await asyncio.to_thread(self._state)
+            event, version = await asyncio.to_thread(self._state)
+            yield event
+            self.last = version or commit.version  # it may be newer than the commit that was seen
             return
         offset, more = 0, True
         while more:
@@ -142,6 +152,7 @@ class Listener:
             offset += rows
             more = bool(rows) and offset < total
             yield event
+        self.last = commit.version
 
     def _page(self, commit: Commit, offset: int) -> tuple[str, int, int]:
         """Some rows of a commit as an event, how many they are, and how many there are in all. Blocks."""
@@ -152,12 +163,13 @@ class Listener:
         document = self._document(version, commit.time, found.total, rows)
         return _event("rows", document, version if whole else None), len(rows), found.total
 
-    def _state(self) -> str:
-        """What the sink holds as an event: its newest rows. Blocks."""
+    def _state(self) -> tuple[str, str | None]:
+        """What the sink holds as an event, its newest rows, and which version that is. Blocks."""
         found = self.watch.snapshot()
         selected = select(found, Selection(limit=_ROWS))
         total = found.rows if found.rows is not None else selected.total
-        return _event("state", self._document(found.version, found.as_of, total, documents(selected)), found.version)
+        document = self._document(found.version, found.as_of, total, documents(selected))
+        return _event("state", document, found.version), found.version
 
     def _document(self, version: str | None, time: int | None, total: int, rows: Sequence[object]) -> dict[str, object]:
         as_of = None if time is None else timestamp_text(time)

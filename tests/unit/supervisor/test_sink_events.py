@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
@@ -14,7 +14,7 @@ import pytest
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.sink import open_writer
 from ghcm.source import Origin
-from ghcm.spg.connectors import Mode, Sql
+from ghcm.spg.connectors import Mode, Parquet, Sql
 from ghcm.spg.graph import Sink
 from ghcm.supervisor import sink_events
 from ghcm.supervisor.sinks import SinkWatch
@@ -66,7 +66,8 @@ def listening(shop: Served, sink: str, after: str = "", **headers: str) -> Gener
         connection.request("GET", f"/programs/shop/sinks/{sink}/events{after}", headers=asked)
         found = Listening(connection.getresponse())
         assert found.answer.status == 200 and found.answer.headers["content-type"].startswith("text/event-stream")
-        assert found.event() == {"retry": "1000"}
+        begun = found.event()
+        assert begun.pop("retry") == "1000" and ("id" in begun) == (sink == "noted")
         yield found
     finally:
         connection.close()
@@ -123,6 +124,57 @@ def test_rows_of_a_table_that_can_no_longer_be_told_apart_are_a_problem(tmp_path
         assert problem.startswith("event: problem") and '"code":"GHCM-732"' in problem
     writer.close()
     places.close()
+
+
+@contextmanager
+def written(folder: Path, mode: Mode) -> Generator[tuple[SinkWatch, Callable[[int], None]]]:
+    """A table that is watched, and what commits a number to it."""
+    places = Connections(folder)
+    sink = Sink("rows", Parquet("rows"), mode, None, NUMBERS, Origin("t", 1, 1))
+    writer = open_writer(sink, places, writer="w")
+
+    def commit(number: int) -> None:
+        writer.write([(number,)])
+        writer.prepare(f"v{number}")
+        writer.commit(f"v{number}")
+
+    with closing(places), closing(writer):
+        yield SinkWatch(sink, places), commit
+
+
+def test_who_is_cut_off_before_the_first_commit_begins_with_it(tmp_path: Path) -> None:
+    async def begun() -> str:
+        return await anext(sink_events.Listener(watch, "p", lambda: False, last).events())
+
+    with written(tmp_path, Mode.APPEND) as (watch, commit):
+        last = None
+        assert asyncio.run(begun()) == "id: start\nretry: 1000\n\n"
+        commit(1)
+        last = "v1"
+        assert asyncio.run(begun()) == "id: v1\nretry: 1000\n\n"
+
+
+def test_a_listener_is_stopped_between_commits_that_wait_for_him(tmp_path: Path) -> None:
+    async def told() -> list[str]:
+        return [each async for each in sink_events.Listener(watch, "p", lambda: next(ends), None).events()]
+
+    with written(tmp_path, Mode.APPEND) as (watch, commit):
+        for number in range(3):
+            commit(number)
+        ends = iter([False, False, True])  # asked first, and before each event
+        assert [each.split("\n")[1] for each in asyncio.run(told())[1:]] == ["id: v0"]
+
+
+def test_a_state_that_is_newer_than_the_commit_seen_is_told_once(tmp_path: Path) -> None:
+    async def told() -> list[str]:
+        return [each async for each in sink_events.Listener(watch, "p", lambda: next(ends), None).events()]
+
+    with written(tmp_path, Mode.REPLACE) as (watch, commit):
+        commit(1)
+        looks, snapshot = iter([commit]), watch.snapshot
+        watch.snapshot = lambda: (next(looks, abs)(2), snapshot())[1]  # type: ignore[method-assign]
+        ends = iter([False, False, False, True, True])
+        assert [each.split("\n")[1] for each in asyncio.run(told())[1:]] == ["id: v2"]
 
 
 def test_of_a_sink_that_keeps_the_latest_it_is_told_what_it_holds(shop: Served) -> None:
