@@ -20,9 +20,8 @@ from ghcm.language.literals import RESERVED
 from ghcm.lowering import look
 from ghcm.lowering.declarations.sinks import CACHE_ARGUMENTS, SINK_ARGUMENTS
 from ghcm.lowering.drafts import wants_final
-from ghcm.lowering.expressions.aggregates import ARGUMENTS
+from ghcm.lowering.expressions.aggregates import ARGUMENTS, of_aggregates
 from ghcm.lowering.expressions.applications import CALLABLE
-from ghcm.lowering.expressions.own_aggregates import of_aggregates
 from ghcm.lowering.expressions.parts import EACH, WHOLE
 from ghcm.lowering.operators import SOURCES
 from ghcm.lowering.operators.times import WINDOWS
@@ -258,7 +257,7 @@ def words_of(argument: Argument, declared: Mapping[str, ast.Declaration]) -> tup
             return tuple(WINDOWS)
         case "aggregate":
             functions = {name: each for name, each in declared.items() if isinstance(each, ast.FunctionDecl)}
-            return (*(rule.function.value for rule in AGGREGATES.values()), *of_aggregates(functions, ARGUMENTS))
+            return (*(rule.function.value for rule in AGGREGATES.values()), *of_aggregates(functions))
         case "sink":
             return tuple(name for name, each in declared.items() if isinstance(each, ast.SinkDecl))
         case "record":

@@ -8,10 +8,9 @@ from ghcm.codes import Code
 from ghcm.errors import Diagnostics, attempt, suggest
 from ghcm.language import ast, trees
 from ghcm.lowering.context import Context, Notes
-from ghcm.lowering.expressions.aggregates import ARGUMENTS, check_declared
+from ghcm.lowering.expressions.aggregates import check_declared, of_aggregates
 from ghcm.lowering.expressions.applications import CALLABLE
 from ghcm.lowering.expressions.functions import define
-from ghcm.lowering.expressions.own_aggregates import of_aggregates
 from ghcm.lowering.expressions.typed import METHODS, typed
 from ghcm.lowering.pipeline_functions import check, is_of_collections
 from ghcm.lowering.types import BUILT_IN, Records
@@ -50,7 +49,7 @@ def declare(program: ast.Program, diagnostics: Diagnostics, notes: Notes | None 
     functions = _of(ast.FunctionDecl, declared)
     pipelines = {name: each for name, each in functions.items() if is_of_collections(each)}
     others = {name: each for name, each in functions.items() if name not in pipelines}
-    aggregates = of_aggregates(others, ARGUMENTS)
+    aggregates = of_aggregates(others)
     context = Context(diagnostics, known, kinds, typed, notes, pipelines=pipelines, aggregates=aggregates)
     for name in enums:
         attempt(known.enum, name)

@@ -98,6 +98,20 @@ def is_aggregate(written: ast.Expr, declared: Collection[str] = ()) -> bool:
             return False
 
 
+def of_aggregates(functions: Mapping[str, ast.FunctionDecl]) -> dict[str, ast.FunctionDecl]:
+    """The functions whose body is an aggregate, or one of these."""
+    found: dict[str, ast.FunctionDecl] = {}
+    while True:
+        further = {
+            name: each
+            for name, each in functions.items()
+            if name not in found and isinstance(each.body, ast.Apply) and is_aggregate(each.body, found)
+        }
+        if not further:
+            return found
+        found |= further
+
+
 def aggregate_of(name: str, written: ast.Expr, over: Aggregated) -> Aggregate:
     """The aggregate of that name over records, whose columns a bare expression sees as names."""
     context = over.scope.context

@@ -8,7 +8,7 @@ A function such as `function share(bytes: int) : float? = fold(bytes, ...)` is w
 records that are aggregated there.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from ghcm.codes import Code
@@ -144,24 +144,6 @@ def _finished(made: Expr, taken: Var, given: Given, scope: Scope) -> Lambda:
 # --- functions that are aggregates -----------------------------------------------------------------------------------
 
 _WHERE = Argument("where", "lambda1", required=False, positional=False)
-
-
-def of_aggregates(functions: Mapping[str, ast.FunctionDecl], built_in: Collection[str]) -> dict[str, ast.FunctionDecl]:
-    """The functions whose body is an aggregate, or one of these."""
-    found: dict[str, ast.FunctionDecl] = {}
-    while True:
-        further = {
-            name: each
-            for name, each in functions.items()
-            if name not in found and _calls_one_of(each.body, (*built_in, *found))
-        }
-        if not further:
-            return found
-        found |= further
-
-
-def _calls_one_of(body: ast.Expr, names: Collection[str]) -> bool:
-    return isinstance(body, ast.Apply) and isinstance(body.function, ast.Ref) and body.function.name in names
 
 
 def arguments(function: ast.FunctionDecl, call: ast.Apply, inside: tuple[str, ...], context: Context) -> Given:
