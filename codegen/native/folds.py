@@ -62,7 +62,7 @@ def merged_partial(aggregate: Aggregate, names: Names, prefix: str, column: str)
     assert reducer is not None and argument is not None
     if isinstance(reducer, Custom):
         raise Unsupported("a merge that is not built in works value by value")
-    found = reduced(reducer, column, prefix)
+    found = reduced(reducer, column, names, prefix)
     if not is_nullable(argument.body.type):
         return Partial(found.columns, f"({found.state}, None)", found.floats, found.merged)
     count = names.new(f"{prefix}_count")

@@ -231,7 +231,7 @@ def _columnar_of(at: Place, op: GroupOp) -> dict[str, str]:
     groups = Grouping(at.name, taken.windowed, keyed, at.task.schema.names, at.task.collection.timed)
     match op:
         case ReduceByKey(reducer=reducer):
-            return columnar_functions(groups, [reduced(reducer, 'pl.col("value")')])
+            return columnar_functions(groups, [reduced(reducer, 'pl.col("value")', Names({"s"}))])
         case AggregateByKey():
             groups = replace(groups, spread=not keyed and not op.scalar)
             return _aggregate_columns(groups, at.module, op, taken)

@@ -7,6 +7,7 @@ from typing import assert_never
 from ghcm import types
 from ghcm.codegen.expressions import plainly_ordered
 from ghcm.codegen.native.columns.text import Unsupported, dtype_text
+from ghcm.codegen.native.names import Names
 from ghcm.codegen.native.rows.text import tuple_text
 from ghcm.codegen.native.sections import Module
 from ghcm.reducers import Builtin, Custom, Fields, Kind, Reducer
@@ -81,8 +82,10 @@ class Partial:
     then: tuple[str, ...] = ()
 
 
-def reduced(reducer: Reducer, column: str, prefix: str = "s") -> Partial:
-    """How Polars does it for the column of that expression text; `Unsupported` where it cannot."""
+def reduced(reducer: Reducer, column: str, names: Names, prefix: str = "s") -> Partial:
+    """How Polars does it for the column of that expression text; `Unsupported` where it cannot. `names` has the prefix
+    already, and names the parts of a record.
+    """
     kept = f'pl.col("{prefix}")'
     match reducer:
         case Builtin(kind=Kind.SUM, type=types.Float()):
@@ -100,7 +103,8 @@ def reduced(reducer: Reducer, column: str, prefix: str = "s") -> Partial:
         case Fields(parts=parts, type=type_):
             columns = [f'{column}.struct.field("{name}")' for name in type_.names]
             found = [
-                reduced(part, text, f"{prefix}{at}") for at, (part, text) in enumerate(zip(parts, columns, strict=True))
+                reduced(part, text, names, names.new(f"{prefix}{at}"))
+                for at, (part, text) in enumerate(zip(parts, columns, strict=True))
             ]
             return Partial(
                 tuple(pair for each in found for pair in each.columns),
