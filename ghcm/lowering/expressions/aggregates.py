@@ -185,7 +185,7 @@ def _inside(function: ast.FunctionDecl, call: ast.Apply, over: Aggregated) -> Ag
     where, condition = over.where, given.expr("where")
     if condition is not None:
         where = _argument(condition, over, f'"where" of "{name}"')
-    scope, inside = Scope(context, parameters=constants), (*over.inside, name)
+    scope, inside = Scope(context, variables=constants), (*over.inside, name)
     return replace(over, scope=scope, names=names, where=where, inside=inside)
 
 
@@ -194,7 +194,7 @@ def check_declared(function: ast.FunctionDecl, context: Context) -> None:
     parameters = {
         each.name.text: Param(each.name.text, context.records.type_of(each.type)) for each in function.parameters
     }
-    scope, name = Scope(context, parameters=parameters), function.name.text
+    scope, name = Scope(context, variables=parameters), function.name.text
     found = aggregate_of("value", function.body, Aggregated(Struct(()), True, scope, "", names={}, inside=(name,)))
     result = context.records.type_of(function.result)
     if not accepts(result, found.type):

@@ -8,8 +8,9 @@ A function such as `function share(bytes: int) : float? = fold(bytes, ...)` is w
 records that are aggregated there.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from typing import cast
 
 from ghcm.codes import Code
 from ghcm.expr import Call, Expr, Get, If, Lambda, Let, Literal, MakeStruct, Var, fresh, rebuild, substitute
@@ -159,14 +160,30 @@ def arguments(function: ast.FunctionDecl, call: ast.Apply, inside: tuple[str, ..
 
 def check_captured(function: ast.FunctionDecl, of_records: Collection[str], call: ast.Apply, context: Context) -> None:
     """Report a function inside that asks for a parameter which is another one in each record."""
-    for part in trees.walk(function.body):
-        if not isinstance(part, ast.Lambda):
-            continue
-        own = {each.text for each in part.parameters}
-        asked = (each for each in trees.walk(part.body) if isinstance(each, ast.Ref) and each.name not in own)
-        for each in asked:
-            if each.name in of_records:
-                message = f'"{each.name}" of "{function.name.text}" is another one in each record'
-                detail = "A function inside an aggregate sees the value so far and the next one."
-                hint = f"fold({{ {each.name}: {each.name}, ... }}, ...) adds a record that has it."
-                raise context.report(Code.BAD_AGGREGATE, message, each.span, detail=detail, hint=hint)
+    for each in _captured(function.body, frozenset(of_records)):
+        message = f'"{each.name}" of "{function.name.text}" is another one in each record'
+        detail = "A function inside an aggregate sees the value so far and the next one."
+        hint = f"fold({{ {each.name}: {each.name}, ... }}, ...) adds a record that has it."
+        raise context.report(Code.BAD_AGGREGATE, message, each.span, detail=detail, hint=hint)
+
+
+def _captured(body: ast.Expr, names: frozenset[str]) -> Iterator[ast.Ref]:
+    """Where functions inside ask for one of the names, unless another of that name is bound around there."""
+    waiting: list[tuple[object, frozenset[str], bool]] = [(body, names, False)]
+    while waiting:
+        part, seen, inside = waiting.pop()
+        match part:
+            case ast.Ref(name=name) if inside and name in seen:
+                yield part
+            case ast.Lambda(parameters=parameters, body=within):
+                waiting.append((within, seen - {each.text for each in parameters}, True))
+            case ast.Let(name=name, value=value, body=within):
+                waiting += [(within, seen - {name.text}, inside), (value, seen, inside)]
+            case ast.Case(pattern=ast.BoundVariant(name=name), value=value):
+                waiting.append((value, seen - {name.text}, inside))
+            case ast.Node():
+                waiting += [(each, seen, inside) for each in trees.held(part)]
+            case _ if isinstance(part, tuple):
+                waiting += [(each, seen, inside) for each in reversed(cast("tuple[object, ...]", part))]
+            case _:  # a word or a number
+                pass
