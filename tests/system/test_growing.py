@@ -131,8 +131,8 @@ def test_what_it_had_goes_on_while_a_unit_comes_and_goes(tmp_path: Path) -> None
             grow(daemon, "two")
             until(lambda: version_over_http(daemon) == TIMINGS + 2, "HTTP to know the version")
             until(lambda: daemon.job(job)["inputs_done"], "the inputs to be read")
+            until(lambda: all(callers.answers[f"{unit} done"] for unit in ("tally", "profile")), "answers of both")
         assert daemon.pid(job) == engine
-        assert callers.answers["tally done"] > 0 and callers.answers["profile done"] > 0
         check(daemon, job)
         listed = json.loads(daemon.cli("ps", "--json").stdout)["jobs"]
         assert [each["version"] for each in listed] == [TIMINGS + 2]

@@ -79,7 +79,7 @@ def test_one_that_stood_still_while_another_took_its_program_over_writes_nothing
     kind: Callable[[RedisServer], tuple[str, Callable[[], list[bytes]], dict[str, str]]],
 ) -> None:
     place, written, more = kind(redis_server)
-    environment = {"GHCM_REDIS": redis_server.url, "GHCM_LIMITS_LEASE": "3s", **more}
+    environment = {"GHCM_REDIS": redis_server.url, "GHCM_LIMITS_LEASE": "8s", **more}
     first, second = (folder_of(tmp_path / name, place, number) for name, number in (("first", 1), ("second", 20)))
     with running(first, **environment) as old, running(second, **environment) as new:
         job = old.submit("shared.istream")
