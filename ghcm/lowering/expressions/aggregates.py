@@ -155,8 +155,9 @@ def aggregate_of(name: str, written: ast.Expr, over: Aggregated) -> Aggregate:
     if over.where is not None:
         argument = _where(argument, over.where, written.span, over)
     if fold is not None:
-        made = Aggregate(name, rule.function, argument, fold.finish.body.type, None, None, None, False, fold.reducer)
-        return _in_order(replace(made, finish=fold.finish), given, over, written.span)
+        result = fold.finish.body.type
+        made = Aggregate(name, rule.function, argument, result, reducer=fold.reducer, finish=fold.finish)
+        return _in_order(made, given, over, written.span)
     found = _typed_aggregate(name, rule, argument, written, over, given)
     return _with_option(found, rule, given, over, written.span)
 
