@@ -78,16 +78,14 @@ def add(app: FastAPI, shown: Shown, ending: Callable[[], bool]) -> None:
     async def listen(program: str, sink: str, after: After = None, last_event: LastEvent = None) -> StreamingResponse:
         watch = shown.watch(program, sink)
         given = after if last_event is None else last_event
-        listener = Listener(watch, program, ending, await asyncio.to_thread(_begun, watch, given))
+        listener = Listener(watch, program, ending, await _begun(watch, given))
         headers = {"X-Accel-Buffering": "no"}  # a proxy that collects would tell what is new when it is old
         return StreamingResponse(listener.events(), headers=headers, media_type="text/event-stream")
 
 
-def _begun(watch: SinkWatch, after: str | None) -> str | None:
-    """The version behind which a listener begins; None: before all. Problem 410 where nobody knows what came behind it.
-    Blocks.
-    """
-    commits, appended = watch.commits(_LOOK_S), watch.sink.mode is Mode.APPEND
+async def _begun(watch: SinkWatch, after: str | None) -> str | None:
+    """The version behind which a listener begins; None: before all. Problem 410 where what came behind is unknown."""
+    commits, appended = await watch.looked(_LOOK_S), watch.sink.mode is Mode.APPEND
     if after is None:
         return commits[-1].version if commits and appended else None
     if after == _BEGINNING:
@@ -133,8 +131,7 @@ class Listener:
 
     async def _news(self) -> Sequence[Commit]:
         """The commits that he was not told; of a sink that is not appended to the latest one at most."""
-        fresh = self.watch.seen(_LOOK_S)
-        commits = fresh if fresh is not None else await asyncio.to_thread(self.watch.commits, _LOOK_S)
+        commits = await self.watch.looked(_LOOK_S)
         if self.watch.sink.mode is Mode.APPEND:
             return _behind(self.watch.sink, commits, self.last)
         return [each for each in commits[-1:] if each.version != self.last]

@@ -5,6 +5,7 @@ A sink may hold more than anybody wants to see at once: a snapshot says whether 
 selection is a Problem 422 that says which columns there are. Snapshots block, and belong into threads.
 """
 
+import asyncio
 import json
 import math
 import threading
@@ -53,6 +54,7 @@ class SinkWatch:
         self._view = view(sink, connections)
         self._lock = threading.Lock()
         self._looked, self._commits = -math.inf, list[Commit]()
+        self._looking: asyncio.Task[Sequence[Commit]] | None = None
 
     def latest(self) -> Commit | None:
         """The latest commit, without its rows."""
@@ -67,6 +69,14 @@ class SinkWatch:
             self._commits = self._view.commits()
             self._looked = time.monotonic()
             return self._commits
+
+    async def looked(self, age: float) -> Sequence[Commit]:
+        """The same, from the event loop: all who ask at a time wait for one thread."""
+        if (seen := self.seen(age)) is not None:
+            return seen
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(asyncio.to_thread(self.commits, age))
+        return await asyncio.shield(self._looking)  # who goes does not end it for the others
 
     def seen(self, age: float) -> Sequence[Commit] | None:
         """The same where somebody has looked within this time; else None. Never blocks."""

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from ghcm.runtime.pubsub.connections import Connections
+from ghcm.runtime.sinks.backend import SinkSnapshot
 from ghcm.runtime.sinks.sink import open_writer
 from ghcm.source import Origin
 from ghcm.spg.connectors import Mode, Parquet, Sql
@@ -165,14 +166,22 @@ def test_a_listener_is_stopped_between_commits_that_wait_for_him(tmp_path: Path)
         assert [each.split("\n")[1] for each in asyncio.run(told())[1:]] == ["id: v0"]
 
 
-def test_a_state_that_is_newer_than_the_commit_seen_is_told_once(tmp_path: Path) -> None:
+def test_a_state_that_is_newer_than_the_commit_seen_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def told() -> list[str]:
         return [each async for each in sink_events.Listener(watch, "p", lambda: next(ends), None).events()]
 
     with written(tmp_path, Mode.REPLACE) as (watch, commit):
         commit(1)
-        looks, snapshot = iter([commit]), watch.snapshot
-        watch.snapshot = lambda: (next(looks, abs)(2), snapshot())[1]  # type: ignore[method-assign]
+        snapshot = watch.snapshot
+
+        def newer() -> SinkSnapshot:
+            if snapshot().version == "v1":
+                commit(2)
+            return snapshot()
+
+        monkeypatch.setattr(watch, "snapshot", newer)
         ends = iter([False, False, False, True, True])
         assert [each.split("\n")[1] for each in asyncio.run(told())[1:]] == ["id: v2"]
 

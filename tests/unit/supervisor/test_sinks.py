@@ -1,5 +1,7 @@
 """Snapshots of sinks read what is new and say whether they hold all; selections choose rows and name mistakes."""
 
+import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from shutil import copy
 
@@ -7,6 +9,7 @@ import pytest
 
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks import table_sink
+from ghcm.runtime.sinks.backend import Commit
 from ghcm.runtime.sinks.sink import open_writer
 from ghcm.source import Origin
 from ghcm.spg.connectors import Mode, Parquet
@@ -57,6 +60,24 @@ def test_a_snapshot_follows_the_commits(places: Connections) -> None:
     assert (second.version, second.frame["bytes"].to_list()) == ("v3", [10, 30, 20, 1])
     latest = watch.latest()
     assert latest is not None and (latest.version, latest.rows) == ("v3", 4)
+
+
+def test_all_who_ask_at_a_time_wait_for_one_look(places: Connections, monkeypatch: pytest.MonkeyPatch) -> None:
+    watch, looks = SinkWatch(sink(), places), list[float]()
+    commits = watch.commits
+
+    def counted(age: float) -> Sequence[Commit]:
+        looks.append(age)
+        return commits(age)
+
+    monkeypatch.setattr(watch, "commits", counted)
+
+    async def ask() -> list[Sequence[Commit]]:
+        return await asyncio.gather(*(watch.looked(60.0) for _ in range(20)))
+
+    found = asyncio.run(ask())
+    assert {tuple(each.version for each in one) for one in found} == {("v1", "v2")}
+    assert len(looks) == 1
 
 
 def test_a_snapshot_at_a_replaced_sink_sees_the_last_content_only(tmp_path: Path) -> None:
