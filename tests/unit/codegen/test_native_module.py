@@ -56,8 +56,11 @@ def test_the_same_text_under_another_hash_seed() -> None:
     assert len(texts) == 1
 
 
-_FIELDS = ["f0: x.f0 + y.f0", "f1: {a: x.f1.a + y.f1.a, b: x.f1.b + y.f1.b}"]
-_FIELDS += [f"f{n}: x.f{n} + y.f{n}" for n in range(2, 12)]
+_FIELDS = [
+    "f0: x.f0 + y.f0",
+    "f1: {a: x.f1.a + y.f1.a, b: x.f1.b + y.f1.b}",
+    *(f"f{n}: x.f{n} + y.f{n}" for n in range(2, 12)),
+]
 _VALUE = ", ".join("f1: {a: r.a, b: r.b}" if n == 1 else f"f{n}: r.a" for n in range(12))
 
 
