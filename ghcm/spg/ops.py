@@ -151,9 +151,7 @@ class Stage:
 
 @operation(Traits(arity=Arity.SOME))
 class Fused:
-    """A chain of row operations made one task by compression; records go through the stages in order. Only the first
-    one may be a union, which takes all inputs, and one of them an event time, whose state is that of the task.
-    """
+    """Operations in order, one task by compression: the first may be a union, one an event time, whose state it has."""
 
     stages: tuple[Stage, ...]
 

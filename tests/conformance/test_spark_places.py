@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -269,30 +268,6 @@ def test_dead_letters_are_found_where_nothing_else_is(rest: str, spark: SparkSes
     (tmp_path / "in.json").write_text('{"n": 1}\n{"n": 0}\n')
     done = run_on_spark(spark, made, "all", tmp_path)
     assert [(reason, record) for _, reason, record in done.dead] == [("zero_divisor", '{"n":0}')]
-
-
-@pytest.mark.parametrize("ends", ["rows.reply()", "rows.to(out)\n  rows.count().reply()"], ids=["one", "two"])
-def test_dead_letters_are_not_looked_for_where_no_record_came(
-    ends: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = program(
-        tmp_path,
-        'record N { n: int }\nsink out = files("out", format = json)\nresponsive batch all() {\n'
-        '  rows = files("in.json", format = json).as(N).filter(x => x.n > 9).map(x => 10 // x.n)\n'
-        f"  {ends}\n}}\n",
-    )
-    (tmp_path / "in.json").write_text('{"n": 1}\n{"n": 0}\n')
-    module = load_job(generate(made, made.unit("all")), tmp_path)
-    known, looked = module.Unit.run.__globals__["end"].__globals__, list[object]()
-    found: Callable[[object], list[object]] = known["steps_with_failures"]
-
-    def looking(job: object) -> list[object]:
-        looked.extend(some := found(job))
-        return some
-
-    monkeypatch.setitem(known, "steps_with_failures", looking)
-    assert module.run(spark, {}, {"base": str(tmp_path), "dead": str(tmp_path / "letters")})["dead"] == 0
-    assert looked == []
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,16 @@ programs more.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from ghcm import driver as compiler
 from ghcm.codegen.engines import emit
-from ghcm.codegen.spark import SPARK
+from ghcm.codegen.spark import SPARK, generate
 from ghcm.language.parser import parse
 from ghcm.lowering import lower
 from ghcm.optimizer import optimise
@@ -158,3 +159,28 @@ def test_joins_carry_the_columns_that_are_used_behind_them(plans: Mapping[str, s
     ):
         assert used in plans[name]
         assert not any(f"{side}{unused}" in plans[name] for side in ("left.", "right.", "_extract_")), plans[name]
+
+
+@pytest.mark.parametrize("ends", ["rows.reply()", "rows.to(out)\n  rows.count().reply()"], ids=["one", "two"])
+def test_dead_letters_are_not_looked_for_where_no_record_came(
+    ends: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "letters.istream"
+    path.write_text(
+        'program letters\nrecord N { n: int }\nsink out = files("out", format = json)\nresponsive batch all() {\n'
+        '  rows = files("in.json", format = json).as(N).filter(x => x.n > 9).map(x => 10 // x.n)\n'
+        f"  {ends}\n}}\n"
+    )
+    made = compiler.check(path)
+    (tmp_path / "in.json").write_text('{"n": 1}\n{"n": 0}\n')
+    module = load_job(generate(made, made.unit("all")), tmp_path)
+    known, looked = module.Unit.run.__globals__["end"].__globals__, list[object]()
+    found: Callable[[object], list[object]] = known["steps_with_failures"]
+
+    def looking(job: object) -> list[object]:
+        looked.extend(some := found(job))
+        return some
+
+    monkeypatch.setitem(known, "steps_with_failures", looking)
+    assert module.run(spark, {}, {"base": str(tmp_path), "dead": str(tmp_path / "letters")})["dead"] == 0
+    assert looked == []
