@@ -78,4 +78,4 @@ def test_streams_run_and_units_are_called(bundle: Path, daemon: Running) -> None
         answer = json.loads(counted.stdout)
         assert (answer["data"], answer["engine"]) == ([{"value": 2}], engine), counted.stderr
     refused = daemon.cli("call", "visits.most_visited", "--engine", "spark")
-    assert refused.returncode == 1 and 'unit "most_visited" does not run on spark' in refused.stderr
+    assert refused.returncode == 2 and 'unit "most_visited" does not run on spark' in refused.stderr
