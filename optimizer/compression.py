@@ -1,4 +1,5 @@
-"""Task compression: a chain of row operations becomes one task (GHCM paper, section on the SPG optimiser).
+"""Task compression: a union and the operations on single records behind it become one task (GHCM paper, section on the
+SPG optimiser).
 
 What it does: merges a task into its only reader where the dependency is finite: every record of the parent is used at
 most once by the child and is not regrouped.
@@ -29,7 +30,7 @@ from ghcm.optimizer.passes import Fact, Pass, Remarks, with_tasks
 from ghcm.optimizer.redundancy import SIMPLIFIED
 from ghcm.spg.graph import Forward, Task, Unit, watermark_groups
 from ghcm.spg.ops import ChainOp, Fused, Stage, Union
-from ghcm.spg.stages import clock_of, unites
+from ghcm.spg.stages import event_time_of, unites
 
 _LAW = "finite dependency"
 
@@ -56,7 +57,7 @@ def _compress(unit: Unit, remarks: Remarks) -> Unit:
             remarks.declined(unit, task, _LAW, reason)
             continue
         remarks.applied(unit, task, _LAW, f'"{parent.id}" became its first stage')
-        kept, gone = (parent, task) if clock_of(parent.op) else (task, parent)
+        kept, gone = (parent, task) if event_time_of(parent.op) else (task, parent)
         around.readers[kept.id] = around.readers[task.id]
         del tasks[gone.id]
         if gone is task:
@@ -108,7 +109,7 @@ class _Around:
             return "its records are regrouped on the way"
         if parent.parallelism != task.parallelism:
             return f'"{parent.id}" has the parallelism {parent.parallelism}, it has {task.parallelism}'
-        if clock_of(parent.op) and clock_of(task.op):
+        if event_time_of(parent.op) and event_time_of(task.op):
             return f'"{parent.id}" gives event time, and it gives another one'
         if {parent.id, task.id} & self.following:
             return "partitions may be idle, and follow others by when records come to it"
@@ -116,7 +117,7 @@ class _Around:
 
 
 def _may_be_idle(task: Task) -> bool:
-    clock = clock_of(task.op)
+    clock = event_time_of(task.op)
     return clock is not None and clock.idle_us is not None
 
 

@@ -4,12 +4,14 @@ the SPG optimiser).
 What it does: gives the tasks behind a union as many instances as there are sources, and as a slot has cores to work on
 them; or, where the unit says `parallelism`, that many of each task that can be divided.
 Why: one instance works on one core, whatever comes to it: with more sources its backlog grows while others are idle.
-Example: the first two become the others::
+Example: the first one becomes the other::
 
-    flows = union() <- edge1, edge2 : stream<Flow>
-    busy = filter((f: Flow) => f.bytes > 0) <- flows : stream<Flow>
-    flows x2 = union() <- edge1, edge2 : stream<Flow>
-    busy x2 = filter((f: Flow) => f.bytes > 0) <- flows : stream<Flow>
+    busy = fused <- edge1, edge2 : stream<Flow>
+      | flows = union() : Flow
+      | busy = filter((f: Flow) => f.bytes > 0) : Flow
+    busy x2 = fused <- edge1, edge2 : stream<Flow>
+      | flows = union() : Flow
+      | busy = filter((f: Flow) => f.bytes > 0) : Flow
 
 Requires and keeps: chains that are one task each. Keyed state hashes, so that a key has one instance; sources split by
 partitions, and what keeps their order stays beside them; what is shown to readers has one writer, and policies one

@@ -1,4 +1,4 @@
-"""Chains of row operations as small blocks of straight code, written once for every engine: `block`."""
+"""Chains of operations on single records as small blocks of straight code, written once for every engine: `block`."""
 
 from ghcm.codegen.blocks.block import (
     Bind,

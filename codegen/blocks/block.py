@@ -1,4 +1,5 @@
-"""A chain of row operations as a block of straight code: what it computes, in which order, and where a record may fail.
+"""A chain of operations on single records as a block of straight code: what it computes, in which order, and where a
+record may fail.
 
 Every name is bound once. `Bind` gives a value its name, `Keep` drops records, `Explode` makes several of one; the
 columns of the result are expressions over the names that are live at the end. A line whose expression can fail is a

@@ -1,6 +1,6 @@
-"""Chains of row operations as the native generator sees them: a fused task's stages, or a single row task as a chain of
-one; and which sliding windows share slices: a record is then added once, to its slice, and a window is put together of
-its slices when it closes.
+"""Chains as the native generator sees them: a fused task's stages, or a task on single records as a chain of one; and
+which sliding windows share slices: a record is then added once, to its slice, and a window is put together of its
+slices when it closes.
 
 Elsewhere a record stands in the stream once for each of its windows. That can be left out where nobody sees it: behind
 the window only keyed aggregations, with nothing between that reads the column `window` or can fail. The column then

@@ -22,7 +22,7 @@ from ghcm.codegen.native.tasks import iterating, publishing, reading, scanning, 
 from ghcm.codegen.templating import render
 from ghcm.spg import ops, sequences
 from ghcm.spg.graph import Program, Task, Unit, step_unit
-from ghcm.spg.stages import clock_of
+from ghcm.spg.stages import event_time_of
 from ghcm.support import YES, Never, Support
 
 
@@ -138,6 +138,6 @@ def _chained(at: Place) -> Section:
     made, missing = columnar(lambda: [column_chain(chain, at.name)])
     named = tuple_text([quoted(each) for each in functions]) if functions else None
     columns = f"{at.name}_columns" if made else None
-    kind = "RowCode" if clock_of(at.task.op) is None else "TimeCode"
+    kind = "RowCode" if event_time_of(at.task.op) is None else "TimeCode"
     code = entry(kind, rows=f"{at.name}_rows", columns=columns, functions=named)
     return Section(at.task, [rows, *made], code, missing)

@@ -12,7 +12,7 @@ from ghcm.expr import Get, Lambda, MakeStruct, Value
 from ghcm.source import Origin
 from ghcm.spg.connectors import Connector, Mode
 from ghcm.spg.ops import Fused, Iterate, Op, ReadSink, ReadTable, Source, Union
-from ghcm.spg.stages import clock_of
+from ghcm.spg.stages import event_time_of
 from ghcm.support import RUNS
 from ghcm.types import Collection, List, Shape, Struct, Type, strip
 
@@ -227,7 +227,7 @@ def watermark_groups(unit: Unit) -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for task in unit.tasks:
         mine = frozenset[str]().union(*(above[edge.producer] for edge in task.inputs))
-        if clock_of(task.op) is not None:
+        if event_time_of(task.op) is not None:
             mine |= {task.id}
         above[task.id] = mine
         group = mine.union(*(found.get(each, frozenset()) for each in mine))

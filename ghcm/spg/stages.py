@@ -18,10 +18,10 @@ def stages_of(op: Op) -> tuple[Stage, ...]:
 
 def unites(op: Op) -> bool:
     """Whether it takes the records of several inputs as those of one."""
-    return isinstance(op, Union) or any(isinstance(stage.op, Union) for stage in stages_of(op))
+    return isinstance(op, Union) or any(isinstance(stage.op, Union) for stage in stages_of(op)[:1])
 
 
-def clock_of(op: Op) -> EventTime | None:
+def event_time_of(op: Op) -> EventTime | None:
     """The event time that it gives records, if it does."""
     found = (each for each in (op, *(stage.op for stage in stages_of(op))) if isinstance(each, EventTime))
     return next(found, None)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from ghcm.runtime.contract import INFINITY, NEVER, Idler
 from ghcm.runtime.engine.instances import instances
 from ghcm.spg.graph import Unit, watermark_groups
-from ghcm.spg.stages import clock_of
+from ghcm.spg.stages import event_time_of
 
 
 class Inputs:
@@ -78,7 +78,7 @@ class Idleness:
     """What is common to the instances of the `EventTime` tasks of one running unit. Belongs to the loop's thread."""
 
     def __init__(self, unit: Unit) -> None:
-        clocks = {task.id: clock_of(task.op) for task in unit.tasks}
+        clocks = {task.id: event_time_of(task.op) for task in unit.tasks}
         idle = {id for id, clock in clocks.items() if clock is not None and clock.idle_us is not None}
         names = {task.id: [each.name for each in instances(task)] for task in unit.tasks}
         self._groups = {

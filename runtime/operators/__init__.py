@@ -39,7 +39,7 @@ from ghcm.runtime.operators.tables import (
 from ghcm.spg import ops, sequences
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.joining import is_endless, is_lookup, is_revised
-from ghcm.spg.stages import clock_of
+from ghcm.spg.stages import event_time_of
 from ghcm.types import Collection
 
 __all__ = ["build"]
@@ -51,7 +51,7 @@ def build(task: Task, unit: Unit, code: codes.TaskCode | None, context: Context)
     """The operator of a task. `code` is the entry of the generated module for it; None for tasks that need none."""
     op = task.op
     if isinstance(op, ops.ChainOp | ops.Fused):
-        if (clock := clock_of(op)) is not None:
+        if (clock := event_time_of(op)) is not None:
             return EventTimeOperator(task, clock, unit, _code(task, code, codes.TimeCode), context)
         return ChainOperator(task, unit, _code(task, code, codes.RowCode), context)
     match op:

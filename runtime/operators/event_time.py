@@ -19,7 +19,7 @@ from ghcm.runtime.state.packing import pack, unpack
 from ghcm.spg.graph import Task, Unit, without_order
 from ghcm.spg.joining import is_endless, keeps_us
 from ghcm.spg.ops import ArrivalTime, EventTime, Fused, Join, Sessions, Window
-from ghcm.spg.stages import clock_of
+from ghcm.spg.stages import event_time_of
 from ghcm.spg.traits import Time, traits_of
 from ghcm.spg.windows import Fixed, TumblingBy
 from ghcm.types import INT_MAX, String
@@ -207,7 +207,7 @@ def waits_of(task: Task, op: Sessions, unit: Unit) -> int:
 def _by_clock(task: Task, unit: Unit) -> bool:
     """Whether the event time of what a task takes is that at which it came."""
     before = [unit.task(edge.producer) for edge in task.inputs]
-    kept = [each for each in before if traits_of(each.op).time is Time.KEEPS and clock_of(each.op) is None]
+    kept = [each for each in before if traits_of(each.op).time is Time.KEEPS and event_time_of(each.op) is None]
     others = [each for each in before if each not in kept]
     came = all(isinstance(each.op, ArrivalTime) for each in others)
     return bool(before) and came and all(_by_clock(each, unit) for each in kept)

@@ -20,7 +20,7 @@ from ghcm.expr import Each, Expr, ForEach, Lambda, Let, MakeStruct, Param, Var
 from ghcm.failing import can_fail
 from ghcm.spg import ops, windows
 from ghcm.spg.notation.types import print_type
-from ghcm.spg.stages import clock_of
+from ghcm.spg.stages import event_time_of
 from ghcm.types import Struct, is_nullable
 
 
@@ -44,7 +44,7 @@ def row_chain(chain: Chain, name: str, module: Module) -> tuple[str, tuple[str, 
     for index, step in enumerate(chain.steps):
         writer.out.add(f"# {step.origin}  {operator_name(step.op)}")
         _step(writer, step, last=index == len(chain.steps) - 1)
-    further = ", functions: Sequence[Function]" + ("" if clock_of(chain.task.op) is None else ", clock: Clock")
+    further = ", functions: Sequence[Function]" + ("" if event_time_of(chain.task.op) is None else ", clock: Clock")
     text = row_function(scope, f"{name}_rows", heads, writer.out, "Row", timed=chain.timed, further=further)
     return text, tuple(writer.functions)
 
