@@ -163,11 +163,11 @@ _STRAY = re.compile("%(?![0-9A-Fa-f]{2})")
 def url_decode(text: str) -> str:
     """The text that a part of a URL stands for."""
     if _STRAY.search(text):
-        raise _refuse(text, "a part of a URL")
+        raise _refuse(text, "part of a URL")
     try:
         return unquote_to_bytes(text.replace("+", " ")).decode()
     except UnicodeDecodeError:
-        raise _refuse(text, "a part of a URL") from None
+        raise _refuse(text, "part of a URL") from None
 
 
 def levenshtein(left: str, right: str) -> int:
