@@ -29,7 +29,7 @@ _FORMS = {
 _OURS = (
     (_NATIVE, "aggregates, columns, folds, hyperloglog, order, per_item, python, summaries"),
     (_NATIVE, "rows as checked"),
-    (f"{_NATIVE}.clock", "Clock"),
+    (f"{_NATIVE}.clock", "PartitionClock"),
     (f"{_NATIVE}.code", _CODE),
     *((f"{_NATIVE}.{form}_functions", f"{each} as {form}_{each}") for form, all_ in _FORMS.items() for each in all_),
     (f"{_NATIVE}.rows", "Failure, RecordFailure"),

@@ -5,7 +5,7 @@ import polars as pl
 from ghcm.types import INT_MIN
 
 
-class Clock:
+class PartitionClock:
     """Gives each record its event time and the watermark just before it: the greatest time so far - `disorder_us`.
 
     `greatest` is that of the records before, None where there are none. Without a bound of disorder the watermark stays

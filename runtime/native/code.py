@@ -16,7 +16,7 @@ from ghcm.runtime.data.columns import Row
 if TYPE_CHECKING:
     import polars as pl
 
-    from ghcm.runtime.native.clock import Clock
+    from ghcm.runtime.native.clock import PartitionClock
 
 
 Parameters: TypeAlias = Mapping[str, object]
@@ -54,8 +54,8 @@ class TimeCode:
     What the clock says of a batch counts only where that is done.
     """
 
-    rows: Callable[[Sequence[Row], Dead, Parameters, Sequence[Function], Clock], list[Row]]
-    columns: Callable[[pl.DataFrame, Parameters, Clock], pl.DataFrame | None] | None = None
+    rows: Callable[[Sequence[Row], Dead, Parameters, Sequence[Function], PartitionClock], list[Row]]
+    columns: Callable[[pl.DataFrame, Parameters, PartitionClock], pl.DataFrame | None] | None = None
     functions: tuple[str, ...] = ()
 
 

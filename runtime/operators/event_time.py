@@ -12,7 +12,7 @@ from ghcm.runtime.contract import INFINITY, NEVER, Context, Outbox
 from ghcm.runtime.data.batch import TIME, WATERMARK, Batch
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.key_groups import key_group
-from ghcm.runtime.native.clock import Clock
+from ghcm.runtime.native.clock import PartitionClock
 from ghcm.runtime.native.code import Dead, TimeCode
 from ghcm.runtime.operators.task_operator import TaskOperator
 from ghcm.runtime.state.packing import pack, unpack
@@ -69,12 +69,12 @@ class EventTimeOperator(TaskOperator):
         made = self._code.rows(batch.rows(), dead, self._parameters, self._functions, clock)
         return self._kept_of(clock, batch.partition, made)
 
-    def _clock(self, partition: str) -> Clock:
+    def _clock(self, partition: str) -> PartitionClock:
         """The clock of a partition behind the records that are done."""
         disorder = None if partition in self._unordered else self._disorder
-        return Clock(self._greatest.get(partition), disorder)
+        return PartitionClock(self._greatest.get(partition), disorder)
 
-    def _kept_of(self, clock: Clock, partition: str, made: Made) -> Made:
+    def _kept_of(self, clock: PartitionClock, partition: str, made: Made) -> Made:
         """What was made, behind which a partition has come as far as the clock says."""
         if clock.greatest is not None:
             self._greatest[partition] = clock.greatest

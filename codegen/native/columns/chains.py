@@ -46,7 +46,7 @@ def column_chain(chain: Chain, name: str) -> str:
         query.end()
     except Unsupported as reason:
         raise Unsupported(f"{last.origin}  {operator_name(last.op)}: {reason}") from None
-    further = ", clock: Clock" if query.stamped else ""
+    further = ", clock: PartitionClock" if query.stamped else ""
     return frame_function(f"{name}_columns", query.lines, further=further)
 
 

@@ -44,7 +44,9 @@ def row_chain(chain: Chain, name: str, module: Module) -> tuple[str, tuple[str, 
     for index, step in enumerate(chain.steps):
         writer.out.add(f"# {step.origin}  {operator_name(step.op)}")
         _step(writer, step, last=index == len(chain.steps) - 1)
-    further = ", functions: Sequence[Function]" + ("" if event_time_of(chain.task.op) is None else ", clock: Clock")
+    further = ", functions: Sequence[Function]" + (
+        "" if event_time_of(chain.task.op) is None else ", clock: PartitionClock"
+    )
     text = row_function(scope, f"{name}_rows", heads, writer.out, "Row", timed=chain.timed, further=further)
     return text, tuple(writer.functions)
 
