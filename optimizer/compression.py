@@ -57,7 +57,7 @@ def _compress(unit: Unit, remarks: Remarks) -> Unit:
             remarks.declined(unit, task, _LAW, reason)
             continue
         remarks.applied(unit, task, _LAW, f'"{parent.id}" became its first stage')
-        kept, gone = (parent, task) if event_time_of(parent.op) else (task, parent)
+        kept, gone = (parent, task) if parent.id in around.timed else (task, parent)
         around.readers[kept.id] = around.readers[task.id]
         del tasks[gone.id]
         if gone is task:
@@ -82,11 +82,12 @@ def _merged(parent: Task, task: Task, kept: Task) -> Task:
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """What tells whether two tasks may be one: how many tasks read from each, and the event times that may follow one
-    another.
+    """What tells whether two tasks may be one: how many tasks read from each, which give event time (a merged task has
+    the id of such a one), and the event times that may follow one another.
     """
 
     readers: Counter[str]
+    timed: frozenset[str]
     following: frozenset[str]
 
     @staticmethod
@@ -95,7 +96,8 @@ class _Around:
         readers = Counter(producer for task in unit.tasks for producer in {edge.producer for edge in task.inputs})
         groups = set(watermark_groups(unit).values())
         idle = (group for group in groups if any(_may_be_idle(unit.task(id)) for id in group))
-        return _Around(readers, frozenset[str]().union(*idle))
+        timed = frozenset(task.id for task in unit.tasks if event_time_of(task.op))
+        return _Around(readers, timed, frozenset[str]().union(*idle))
 
     def neighbours(self, parent: Task, task: Task) -> bool:
         """Whether both are operations on single records, or the first one a union of what the second takes."""
@@ -109,7 +111,7 @@ class _Around:
             return "its records are regrouped on the way"
         if parent.parallelism != task.parallelism:
             return f'"{parent.id}" has the parallelism {parent.parallelism}, it has {task.parallelism}'
-        if event_time_of(parent.op) and event_time_of(task.op):
+        if {parent.id, task.id} <= self.timed:
             return f'"{parent.id}" gives event time, and it gives another one'
         if {parent.id, task.id} & self.following:
             return "partitions may be idle, and follow others by when records come to it"
