@@ -4,9 +4,10 @@
     python -m tests.system.kill_storm --faults 30 --services --without-spark
 
 Meanwhile the stream writes, its policy calls a Spark job, callers call both over HTTP and readers read the sinks. At
-the end: every record is in the sinks once, every accepted call has one final answer, `/ready` told the truth all the
-time, nothing has grown without bound, nothing is left running or locked. With services the records come from a topic
-and calls travel on Kafka; the broker, its Redis and the daemon itself are among the victims.
+the end: every record is in the sinks once, what a Python function with state makes of them too, every accepted call has
+one final answer, `/ready` told the truth all the time, nothing has grown without bound, nothing is left running or
+locked. With services the records come from a topic and calls travel on Kafka; the broker, its Redis and the daemon
+itself are among the victims.
 """
 
 import argparse
@@ -35,7 +36,7 @@ from tests.kafka_server import client, quiet
 from tests.system.running import running, until
 from tests.system.storm.calls import FINAL, PATIENCE, RECOVERY, Callers
 from tests.system.storm.faults import LONGEST, Fault, Place, clock_layer, faults, mounted
-from tests.system.storm.sinks import answers_on_kafka, numbers_in, numbers_in_table
+from tests.system.storm.sinks import answers_on_kafka, heard_in, numbers_in, numbers_in_table
 from tests.system.storm.sizes import Sizes
 from tests.system.storm.truth import NOTICED, Truth
 
@@ -43,12 +44,16 @@ RATE = 60
 """Records in a second."""
 SECONDS = 4
 """How long the stream flows for each fault."""
+WAITS = 20
+"""So many numbers of each key may wait for others when a topic rests."""
 TOPIC = "storm.numbers"
 PROGRAM = """\
 program storm
 
 record Number { number: int }
+record Heard { count: int, sum: int }
 
+sink heard  = files("out/heard", format = json, mode = append)
 sink all    = files("out/all", format = json, mode = append)
 sink table  = parquet("out/table", mode = append)
 sink latest = redis("storm:latest", key = p => p.key, mode = upsert)
@@ -57,12 +62,27 @@ stream feed {
   numbers = SOURCE
   counts = numbers.map_to_pair(n => (n.number % 10, 1)).reduce_by_key((a, b) => a + b)
   counts.to(latest)
+  numbers.event_time(n => from_micros(n.number), disorder = 0s).map_to_pair(n => (n.number % 10, n.number))
+         .process("hearing:step", state = Heard) : Heard
+         .to(heard)
   numbers.map(n => Number { number: n.number }).to(table)
   numbers.to(all)PUBLISH
 }
 
 responsive stream count_of(digit: int) { feed.counts.read(digit).reply() }
 """
+HEARING = '''\
+"""Counts and sums the numbers of a key, and tells it five microseconds later."""
+
+from datetime import timedelta
+
+
+def step(key, value, time, state):
+    if value is None:
+        return [state], state, None
+    count, sum = (0, 0) if state is None else (state.count, state.sum)
+    return [], {"count": count + 1, "sum": sum + value}, time + timedelta(microseconds=5)
+'''
 GENERATED = "generate(rows = ROWS, rate = RATE)"
 FROM_TOPIC = f'kafka("{TOPIC}", format = json).as(Number)'
 PUBLISH = ".publish(tally(below = max(number)), every = EVERYAT_END)"
@@ -186,6 +206,7 @@ def storm(
     """
     rows = RATE * max(10, round(count * SECONDS * longest / LONGEST)) // 10 * 10
     (folder / "storm.istream").write_text(program(rows, spark=spark, topic=over))
+    (folder / "hearing.py").write_text(HEARING)
     (folder / "clock").mkdir()
     state, profile = folder / ".ghcm", {"GHCM_PROFILE": "services"} if over else {}
     with ExitStack() as stack:
@@ -241,6 +262,13 @@ def check_end(found: Storm, rows: int) -> None:
     assert not found.callers.wrong, found.callers.wrong[:5]
     assert sorted(numbers_in(daemon.folder)) == list(range(rows))
     assert sorted(numbers_in_table(daemon.folder)) == list(range(rows))
+    told, expected_of = heard_in(daemon.folder), heard_of(rows)
+    missing = expected_of - told
+    assert told - expected_of == Counter(), "the function has told what it was not to tell"
+    if found.place.services is None:
+        assert missing == Counter()
+    else:  # a topic has no end, so that the last ones of it wait
+        assert all(number > rows // 10 - WAITS for _, number, _ in missing), missing
     expected = [{"key": 3, "value": rows // 10}]
     path, id, calm = "/programs/storm/units/count_of/calls?wait=30", f"end-{uuid.uuid4()}", time.monotonic()
     answer = found.callers.ask(path, {"digit": 3}, id)
@@ -263,6 +291,12 @@ def check_end(found: Storm, rows: int) -> None:
     lies, large = found.truth.lies(), found.sizes.too_large()
     assert not lies, "\n".join(lies)
     assert not large, large
+
+
+def heard_of(rows: int) -> Counter[tuple[int, int, int]]:
+    """What the function with state tells of numbers up to that."""
+    counts = range(1, rows // 10 + 1)
+    return Counter((key, count, key * count + 5 * count * (count - 1)) for key in range(10) for count in counts)
 
 
 def orphans(folder: Path) -> list[str]:

@@ -1,6 +1,7 @@
 """What the sinks of a storm hold at a moment: each number that is committed, once, and each answer on Kafka."""
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import polars as pl
@@ -32,6 +33,14 @@ def numbers_in(folder: Path) -> list[int]:
             raise ValueError(f"{file.name} has {len(rows)} rows, its name says {file.rows}")
         found += [json.loads(row)["number"] for row in rows]
     return once(found)
+
+
+def heard_in(folder: Path) -> Counter[tuple[int, int, int]]:
+    """What the function with state has told: key, how many numbers it had, and their sum."""
+    table = folder / "out/heard"
+    lines = (line for file in PlainTable(table).live() for line in (table / file.name).read_text().splitlines())
+    rows = (json.loads(line) for line in lines)
+    return Counter((row["key"], row["value"]["count"], row["value"]["sum"]) for row in rows)
 
 
 def numbers_in_table(folder: Path) -> list[int]:
