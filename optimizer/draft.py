@@ -66,6 +66,8 @@ class Draft:
         """Make a change; the ids of all tasks that now stand beside something new."""
         self._changed = True
         touched: dict[str, None] = {}
+        changed = {*change.gone, *(task.id for task in change.put)} & self._tasks.keys()
+        left = {edge.producer for id in changed for edge in self._tasks[id].inputs}  # which may have one reader now
         rank = min(
             (self._ranks[id] for id in (*change.gone, *(task.id for task in change.put)) if id in self._ranks),
             default=0.0,
@@ -86,6 +88,7 @@ class Draft:
                 if reader not in touched:
                     self._redirect(self._tasks[reader], old, new)
                     touched[reader] = None
+        touched.update((id, None) for id in sorted(left, key=self._ranks.__getitem__) if id in self._tasks)
         for id in tuple(touched):
             touched.update(dict.fromkeys(edge.producer for edge in self._tasks[id].inputs))
             touched.update(self._readers[id])

@@ -18,7 +18,7 @@ from ghcm.codegen.blocks.block import (
     steps_of,
 )
 from ghcm.codegen.blocks.building import block_of
-from ghcm.codegen.blocks.folding import is_atom
+from ghcm.folding import is_atom
 
 __all__ = [
     "Bind",

@@ -19,9 +19,9 @@ from ghcm.codegen.blocks.block import (
     record_of,
     variables,
 )
-from ghcm.codegen.blocks.folding import applied, folded, is_atom
 from ghcm.codegen.blocks.reduction import reduced
 from ghcm.expr import Expr, Get, Lambda, Let, Literal, MakeStruct, Var, fresh, numbered, substitute
+from ghcm.folding import applied, folded, is_atom
 from ghcm.spg import ops
 from ghcm.types import Struct, Type, as_nullable, strip
 

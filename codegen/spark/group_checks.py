@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ghcm.codegen.blocks import Bind, Step, block_of, is_guard, steps_of
-from ghcm.codegen.blocks.folding import applied, folded
 from ghcm.codegen.spark.aggregate_inputs import read_columns
 from ghcm.codegen.spark.library.sql import quoted
 from ghcm.expr import Expr, Get, MakeStruct, Var, free_names, substitute
 from ghcm.failing import can_fail
+from ghcm.folding import applied, folded
 from ghcm.spg.connectors import Files
 from ghcm.spg.graph import Task, Unit
 from ghcm.spg.ops import AggregateByKey, Fused, GroupOp, RowOp, Source, Union

@@ -2,10 +2,22 @@
 
 from ghcm.optimizer.rules.groups import GROUP_RULES
 from ghcm.optimizer.rules.moving import MOVING_RULES
+from ghcm.optimizer.rules.nothing import NOTHING_RULES
 from ghcm.optimizer.rules.rows import ROW_RULES
-from ghcm.optimizer.rules.rule import Declined, Dropped, Merged, Outcome, Rewritten, Rule, Without, possible, simplified
+from ghcm.optimizer.rules.rule import (
+    Declined,
+    Dropped,
+    Merged,
+    Outcome,
+    Replaced,
+    Rewritten,
+    Rule,
+    Without,
+    possible,
+    simplified,
+)
 
-RULES = (*ROW_RULES, *GROUP_RULES, *MOVING_RULES)
+RULES = (*ROW_RULES, *NOTHING_RULES, *GROUP_RULES, *MOVING_RULES)
 """Tried in this order at each task, for each of its inputs."""
 
 __all__ = [
@@ -14,6 +26,7 @@ __all__ = [
     "Dropped",
     "Merged",
     "Outcome",
+    "Replaced",
     "Rewritten",
     "Rule",
     "Without",

@@ -14,6 +14,7 @@ from ghcm.failing import can_fail
 from ghcm.optimizer.draft import Change, Draft
 from ghcm.optimizer.expressions import substitute
 from ghcm.optimizer.reducing import always_gives
+from ghcm.optimizer.rules.nothing import constant_of, is_whole
 from ghcm.optimizer.rules.rows import is_cheap, is_large, made_of, uses
 from ghcm.optimizer.rules.rule import Declined, Outcome, Rewritten, Rule
 from ghcm.spg import ops
@@ -139,7 +140,8 @@ def _through_groups(draft: Draft, producer: Task, task: Task) -> Outcome | None:
     read = list(mentions(found.body, given.name))
     taken = draft.task(groups.inputs[0].producer).collection.element
     keys = ("window",) if producer.collection.shape is Shape.STREAM else ("key", "window")
-    if not read or not all(isinstance(each, Get) and each.field in keys for each in read):
+    never = constant_of(task.op) is False and not is_whole(draft, groups)
+    if not (read or never) or not all(isinstance(each, Get) and each.field in keys for each in read):
         return Declined("it looks at what is made of the groups")
     if _has_float(producer.collection.pair[0] if groups.collection.shape is not Shape.STREAM else taken):
         return Declined(_ZEROS)

@@ -11,6 +11,7 @@ from ghcm.expr import Call, Expr, Get, Lambda, Literal, MakeStruct, Param, Var, 
 from ghcm.failing import can_fail
 from ghcm.optimizer.draft import Draft
 from ghcm.optimizer.expressions import substitute
+from ghcm.optimizer.rules.nothing import constant_of
 from ghcm.optimizer.rules.rule import Apply, Declined, Dropped, Merged, Outcome, Rule
 from ghcm.spg.graph import Task
 from ghcm.spg.ops import Filter, FlatMap, KeyBy, Map, MapToPair, MapValues, Op
@@ -32,7 +33,7 @@ def _identity(_draft: Draft, producer: Task, task: Task) -> Outcome | None:
 
 
 def _always(_draft: Draft, producer: Task, task: Task) -> Outcome | None:
-    always = isinstance(task.op, Filter) and task.op.predicate.body == Literal(True, Bool())
+    always = constant_of(task.op) is True
     return Dropped("no record is refused") if always and producer.collection == task.collection else None
 
 

@@ -49,13 +49,24 @@ class Rewritten:
 
 
 @dataclass(frozen=True, slots=True)
+class Replaced:
+    """The task becomes something else, and what it reads stays for whoever reads it too; what nobody reads then goes.
+    `seen`: further tasks for which that makes a difference.
+    """
+
+    change: Change
+    reason: str
+    seen: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Declined:
     """The law has this shape and must not be applied."""
 
     reason: str
 
 
-Outcome: TypeAlias = Merged | Dropped | Without | Rewritten | Declined
+Outcome: TypeAlias = Merged | Dropped | Without | Rewritten | Replaced | Declined
 Apply: TypeAlias = Callable[[Draft, Task, Task], Outcome | None]
 
 
@@ -88,7 +99,8 @@ def simplified(unit: Unit, rules: Sequence[Rule], remarks: Remarks) -> Unit:
                 declined.setdefault((rule.name, producer.id, task.id), remarks.refusal(unit, task, rule.law, reason))
                 continue
             remarks.applied(unit, task, rule.law, _said(producer, outcome))
-            again = draft.apply(_change(draft, producer, task, outcome))
+            further = outcome.seen if isinstance(outcome, Replaced) else ()
+            again = dict.fromkeys((*draft.apply(_change(draft, producer, task, outcome)), *further))
             waiting.extend(each for each in again if each not in queued)
             queued.update(again)
             break
@@ -119,7 +131,7 @@ def refusal(draft: Draft, producer: Task, outcome: Outcome) -> str:
     match outcome:
         case Declined(reason=reason):
             return reason
-        case Dropped() | Without():
+        case Dropped() | Without() | Replaced():
             return ""
         case Merged() | Rewritten():
             return f'"{producer.id}" has other readers' if draft.is_shared(producer.id) else ""
@@ -149,7 +161,7 @@ def _change(draft: Draft, producer: Task, task: Task, outcome: Outcome) -> Chang
             )
             unread = () if draft.is_shared(producer.id) else (producer.id,)
             return Change((replace(task, inputs=tuple(edges), calls=task.calls + len(unread)),), unread)
-        case Rewritten(change=change):
+        case Rewritten(change=change) | Replaced(change=change):
             return change
         case Declined():
             raise AssertionError("a refusal changes nothing")

@@ -27,6 +27,7 @@ _SURE = (
     "r.n > 1", "r.m is not null", 'r.k == "a"', "r.n > 0 and r.x < 2.0", "r.x == r.x", "true", "r.n != 2",
     'r.k is null or r.k > "a"', "not (r.n < 1)", "r.m == r.n",
 )  # fmt: skip
+_NEVER = ("false", "1 > 2", "r.n > 1 and false", "2 < 1 and r.m is null", "not (1 < 2)")
 _FAILING = ("10 // r.n > 2", "r.n + 9223372036854775800 > 0")
 _COPIES = (
     "R { k: r.k, n: r.n, m: r.m, x: r.x }", "R { k: r.k, n: r.n, m: r.n, x: r.x }",
@@ -82,7 +83,7 @@ class _Writer:
     def step(self, at: str, depth: int) -> str:
         kinds = ["filter"] * 3 + ["map"] * 3 + ["flat_map"] * 2 + ["union"] * 4 + ["pairs"] * 5 + ["distinct", "key_by"]
         if self.kind == "batch":
-            kinds += ["sort", "top", "join", "join", "joined_groups", "joined_groups", "iterate"]
+            kinds += ["sort", "top", "join", "join", "joined_groups", "joined_groups", "iterate", "whole"]
         match self.random.choice(kinds):
             case "filter":
                 return self.named(f"{at}.filter(r => {self.condition()})")
@@ -98,6 +99,7 @@ class _Writer:
             case "union":
                 before = self.one_of("", f".map(r => {self.mapped()})", f".filter(r => {self.condition()})")
                 others = [f"{self.branch(max(depth, 0))}{before}" for _ in range(self.random.randint(1, 2))]
+                others[0] += self.never(0.15)
                 kept = self.one_of("", f".filter(r => {self.condition()})")
                 return self.named(f"{at}{before}.union({', '.join(others)}){kept}")
             case "sort":
@@ -115,6 +117,9 @@ class _Writer:
                 steps = f".filter(r => {self.one_of(sure, self.random.choice(_FAILING))}).map(r => {_WIDE})"
                 steps += self.one_of("", f".filter(r => {sure})")
                 return self.named(f"{at}.map(r => {_WIDE}).iterate(step = s => s{steps}, limit = 2)")
+            case "whole":
+                counted = self.named(f"{at}{self.never(0.3)}.count()")
+                return self.named(f'{counted}.map(n => R {{ k: "a", n: n, m: null, x: 0.0 }})')
             case "key_by":
                 behind = self.one_of(f".filter(p => {self.condition('p.value')})", "")
                 back = ".map(p => R { k: p.key, n: p.value.n, m: p.value.m, x: p.value.x })"
@@ -123,7 +128,12 @@ class _Writer:
             case _:
                 return self.back(self.groups(self.pairs(at)))
 
+    def never(self, share: float) -> str:
+        """Now and then a filter that is never true."""
+        return f".filter(r => {self.random.choice(_NEVER)})" if self.random.random() < share else ""
+
     def join(self, at: str, other: str) -> str:
+        other = self.named(f"{other}{self.never(1)}") if self.random.random() < 0.15 else other
         kind = self.one_of("inner", "inner", "left", "right", "full", "semi", "anti")
         on = self.one_of("a.k == b.k", "a.n == b.n", "a.n == b.n and a.m == b.m", "a.n == b.n and a.x < b.x")
         joined = self.named(f"{at}.join({other}, on = (a, b) => {on}, kind = {kind})")
@@ -191,7 +201,7 @@ class _Writer:
                 made = f"{at}.aggregate_by_key(n = count(), most = max(value)).map_values(v => v.{part})"
             case _:
                 made = f"{at}.group_by_key().map_values(v => {self.random.choice(_FOLDS)})"
-        kept = ["p.key is not null", 'p.key == "a"', "p.value == 1"]
+        kept = ["p.key is not null", 'p.key == "a"', "p.value == 1", "1 > 2"]
         return self.named(made + self.one_of("", *(f".filter(p => {each})" for each in kept)))
 
     def back(self, at: str) -> str:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ghcm.expr import Expr, Get, MakeStruct, Var, free_names, rebuild, walk
+from ghcm.expr import Expr, Get, Lambda, Literal, MakeStruct, Var, free_names, rebuild, walk
 from ghcm.optimizer import optimise
 from ghcm.optimizer.draft import Change, Draft
 from ghcm.optimizer.liveness import DROP_UNUSED, LIVE
 from ghcm.optimizer.passes import Pass, Remarks
 from ghcm.optimizer.rules import Dropped, Merged, Outcome, Rewritten, Rule, Without, simplified
 from ghcm.optimizer.rules.eager import EAGER_RULES
+from ghcm.optimizer.rules.nothing import constant_of
 from ghcm.reducers import Builtin, Kind
 from ghcm.spg import ops
-from ghcm.spg.graph import Program, Task, Unit
-from ghcm.types import Shape
+from ghcm.spg.graph import Forward, Input, Program, Task, Unit
+from ghcm.types import Bool, Shape
 from tests.laws.optimising import keeps_its_meaning
 
 __all__ = ["WRONG", "Wrong"]
@@ -136,7 +137,31 @@ def _parts_counted(draft: Draft, producer: Task, task: Task) -> Outcome | None:
     return replace(outcome, change=replace(outcome.change, put=(*others, replace(merge, op=ops.Count()))))
 
 
+def _refused(draft: Draft, task: Task) -> Outcome:
+    """Nothing comes of the task."""
+    given = replace(task, id=draft.new_id(f"{task.id}.part"), named=False)
+    never = ops.Filter(Lambda((Var("r", task.collection.element),), Literal(False, Bool())))
+    none = replace(task, op=never, inputs=(Input(given.id, Forward()),))
+    return Rewritten(Change((given, none)), "planted")
+
+
+def _of_nothing(draft: Draft, producer: Task, task: Task) -> Outcome | None:
+    """Whatever the task makes of it: an aggregation of all has one record, an outer join those of the other side."""
+    return _refused(draft, task) if constant_of(producer.op) is False and not task.id.endswith(".part") else None
+
+
+def _never_ahead(draft: Draft, producer: Task, task: Task) -> Outcome | None:
+    """What has a record fail goes with what would be refused."""
+    taken = draft.task(producer.inputs[0].producer).collection
+    never = ops.Filter(Lambda((Var("r", taken.element),), Literal(False, Bool())))
+    moved = replace(task, op=never, collection=taken)
+    return _ahead(producer, moved, 0) if constant_of(task.op) is False else None
+
+
 WRONG = (
+    Wrong("nothing.count() = nothing", ops.Filter, ops.Count, _of_nothing),
+    Wrong("any join(a, nothing) = nothing", ops.Filter, ops.Join, _of_nothing),
+    Wrong("map(f).filter(false) = filter(false).map(f)", ops.Map, ops.Filter, _never_ahead),
     Wrong("groups(join(a, b)) = groups(join(partial groups(a), b))", ops.MapToPair, ops.Count, _parts_counted),
     Wrong("count() = count() of count()", object, ops.Count, _counts_of_counts),
     Wrong("a filter is gone for one reader of two", ops.Filter, ops.Union, _without),

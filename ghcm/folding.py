@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from ghcm.expr import Call, Expr, Get, If, Lambda, Let, Literal, MakeStruct, Param, Var, rebuild, substitute
 from ghcm.failing import can_fail
-from ghcm.types import INT_MAX, INT_MIN, Bool, Int, Struct, is_nullable
+from ghcm.types import INT_MAX, INT_MIN, Bool, Int, String, Struct, is_nullable
 
 
 def applied(function: Lambda, argument: Expr) -> Expr:
@@ -76,6 +76,12 @@ def _call(call: Call) -> Expr:
             return known
         case "or", (Literal(value=True) as known, _):
             return known
+        case "and", (other, Literal(value=False) as known) if not can_fail(other):
+            return known
+        case "or", (other, Literal(value=True) as known) if not can_fail(other):
+            return known
+        case "eq" | "ne" as name, (Literal(value=str() as a, type=String()), Literal(value=str() as b, type=String())):
+            return Literal((a == b) is (name == "eq"), Bool())
         case "not", (Literal(value=bool() as known),):
             return Literal(not known, Bool())
         case "is_null" | "is_not_null", (Var(type=of),) if not is_nullable(of):
