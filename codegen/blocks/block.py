@@ -24,7 +24,7 @@ from ghcm.types import Field, Struct, Type, is_nullable
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One row operation: what it takes and gives, and where the user wrote it."""
+    """One operation on single records: what it takes and gives, and where the user wrote it."""
 
     id: str
     op: ops.ChainOp

@@ -37,8 +37,8 @@ class Dead(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RowCode:
-    """A chain of row operations. `rows` takes the failing records out by itself; `columns` gives None if any record
-    failed.
+    """A chain of operations on single records. `rows` takes the failing records out by itself; `columns` gives None if
+    any record failed.
 
     `functions` are the user's functions ("module:function") that `rows` is handed, in this order, as its last argument.
     """

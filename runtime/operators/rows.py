@@ -34,7 +34,9 @@ _PLAIN = types.Bool | types.Bytes | types.Float | types.Int | types.Int32 | type
 
 
 class ChainOperator(TaskOperator):
-    """A chain of row operations. Stateless; a batch gives at most a batch, cut where it grew beyond what edges like."""
+    """A chain of operations on single records that gives no event time. Stateless; a batch gives at most a batch, cut
+    where it grew beyond what edges like.
+    """
 
     def __init__(self, task: Task, unit: Unit, code: RowCode, context: Context) -> None:
         super().__init__(task, unit, context)
