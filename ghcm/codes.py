@@ -279,5 +279,4 @@ class Code(StrEnum):
     BAD_FORMAT = "GHCM-429", "a source whose format cannot hold the records, or cannot be read in this way"
     NOT_COMPARABLE = "GHCM-428", "a key of values that cannot be compared"
 
-    NOT_YET = "GHCM-501", "something that does not work yet"
     NEVER = "GHCM-502", "something that this kind of unit cannot do"

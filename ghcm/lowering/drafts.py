@@ -25,7 +25,7 @@ from ghcm.spg.connectors import Connector, Mode
 from ghcm.spg.graph import Exchange, Forward, Hash
 from ghcm.spg.ops import Changes, GroupOp, Op, ReadSink, ReadTable, Revisions, Versions
 from ghcm.support import Engine
-from ghcm.types import Collection, Shape, Type
+from ghcm.types import Collection, Shape, Type, pair_of
 
 
 @dataclass(eq=False, slots=True)
@@ -327,10 +327,12 @@ def final(step: Step, flow: Flow) -> Flow:
     return Flow(ended[flow.draft], collection, regrouped=True, written=flow.written)
 
 
-def versions(step: Step, flow: Flow, group: GroupOp, ttl_us: int | None) -> Flow:
-    """What a table of that aggregation, which may forget keys, held at each time; the same task for all who ask."""
+def versions(step: Step, flow: Flow, group: GroupOp, ttl_us: int | None, value: Type) -> Flow:
+    """What a table of that aggregation, which may forget keys, held at each time, as values of that type; the same task
+    for all who ask.
+    """
     there, ((source, exchange),) = step.unit.versions, flow.draft.inputs
-    collection = Collection(Shape.PAIRS, flow.collection.element, False, timed=True)
+    collection = Collection(Shape.PAIRS, pair_of(flow.collection.pair[0], value), False, timed=True)
     if flow.draft not in there:
         made = step.add(Versions(group, ttl_us), collection, (Flow(source, source.collection), exchange), calls=0)
         made.word = "versions"

@@ -21,7 +21,7 @@ from ghcm.operators import OPERATORS, Operator, Role
 from ghcm.operators.operator import ALL, FLOWING
 from ghcm.source import Span
 from ghcm.spg.sinks import SINKS
-from ghcm.support import Engine, Never, NotYet, Yes
+from ghcm.support import Never, NotYet, Yes
 from ghcm.types import Shape
 
 _AFTER_TO = ("to", "publish", "named")
@@ -190,9 +190,8 @@ def _check_engine(operator: Operator, span: Span | None, unit: UnitDraft) -> Non
         return
     match operator.support(unit.engine):
         case NotYet(reason=reason):
-            everywhere = isinstance(operator.support(Engine.REFERENCE), NotYet)
-            message = f'"{operator.name}" does not work yet{"" if everywhere else f" in a {kind} unit"}'
-            unit.context.report(Code.NOT_YET, message, span, detail=f"It {reason}.")
+            message = f'"{operator.name}" does not work yet in a {kind} unit'
+            unit.context.report(Code.NEVER, message, span, detail=f"It {reason}.")
         case Never(reason=reason):
             message = f'"{operator.name}" cannot be in a {kind} unit'
             unit.context.report(Code.NEVER, message, span, detail=f"{reason[0].upper()}{reason[1:]}.")

@@ -202,6 +202,9 @@ sink none = files("none", mode = append)
 sink both = files("both", mode = append)
 sink late = files("late", mode = append)
 sink last = files("last", mode = append)
+sink kept = files("kept", mode = append)
+sink pair = files("pair", mode = append)
+sink gone = files("gone", mode = append)
 stream u {
   f = socket("localhost:9000", format = json).as(F).event_time(x => from_micros(x.at), disorder = 5us)
   g = socket("localhost:9001", format = json).as(F).event_time(x => from_micros(x.at), disorder = 5us)
@@ -221,6 +224,11 @@ stream u {
     .map(x => (x.left, if x.right is null then null else x.right.value.n)).to(late)
   f.join(newest, on = (a, t) => a.k == t.key, kind = left)
     .map(x => (x.left, if x.right is null then null else x.right.value)).to(last)
+  there = g.latest(key = x => x.k, order = x => (x.at, x.n), deleted = x => if x.n == 0 then null else x.n % 2 == 0)
+  f.join(there, on = (a, t) => a.k == t.key and t.value.n < 3 and t.value.k is not null)
+    .map(x => (x.left, x.right, x.right.value.k + 1)).to(kept)
+  f.map_to_pair(x => (x.k, x.at)).join(there, kind = left).to(pair)
+  f.join(there, on = (a, t) => a.k == t.key, kind = anti).to(gone)
 }
 """
 
@@ -231,6 +239,7 @@ AT_ONE_TIME = [(9, 0, 3), (9, 0, 2), (9, 0, -1), (9, 1, 0)]
 def test_versions_of_a_table_do_not_depend_on_the_order_in_which_records_come() -> None:
     """Records come out of order, more than is allowed for some; aggregations and conditions fail."""
     program = lower(parse(Source("versions.istream", VERSIONS)))
+    assert verify(program) == []
     reasons: Counter[str] = Counter()
     for seed in range(times(2)):
         chance = Random(seed)

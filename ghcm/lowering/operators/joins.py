@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NoReturn
 
 from ghcm.codes import Code
-from ghcm.expr import Call, Expr, Get, Lambda, Literal, Var, substitute, walk
+from ghcm.expr import Call, Expr, Get, Lambda, Literal, MakeStruct, Var, substitute, walk
 from ghcm.functions import FUNCTIONS, comparable, resolve
 from ghcm.language import ast
 from ghcm.lowering.drafts import RULES, Bound, Draft, Flow, Raw, Step, ends_as_pairs, final, revised, rule
@@ -15,7 +15,7 @@ from ghcm.lowering.expressions.functions import mentions_names
 from ghcm.lowering.narrowing import Outcome, known, narrow
 from ghcm.lowering.operators.columns import beside_each_other, condition_of
 from ghcm.lowering.operators.sources import settle
-from ghcm.lowering.operators.versions import as_it_was, check_time_of_table
+from ghcm.lowering.operators.versions import as_it_was, as_shown, check_time_of_table, if_there, known_of_last
 from ghcm.spg.graph import Exchange, Global, Hash
 from ghcm.spg.joining import (
     FOREVER_US,
@@ -28,7 +28,7 @@ from ghcm.spg.joining import (
     shares_window,
 )
 from ghcm.spg.ops import Join, Map, MapValues, Sessions, Versions, Window
-from ghcm.types import WINDOW, Collection, Duration, Int, Shape, Struct, strip
+from ghcm.types import WINDOW, Collection, Duration, Field, Int, Shape, Struct, strip
 
 
 @rule(RULES, "join")
@@ -42,15 +42,19 @@ def join(step: Step, left: Flow) -> Bound:
     if left.collection.changing and right.collection.shape is Shape.TABLE and not right.collection.bounded:
         right = revised(step, right)
     check_sides(step, left, right, kind)
+    shown = right.collection.element
     right = as_it_was(step, right)
+    hides = right.collection.element != shown
     shared: tuple[str, ...] | None = None
     if (on := step.given.expr("on")) is None:
-        joined = _by_key(step, left, right, kind)
+        joined = _by_key(step, left, right, kind, hides=hides)
     else:
-        types = (left.collection.element, right.collection.element)
+        types = (left.collection.element, shown)
         over_names = mentions_names(on)
         test, shared = condition_of(step, on, *types) if over_names else (step.function("on", *types, test=True), None)
-        joined = _on(step, left, right, kind, test)
+        joined = _on(step, left, right, kind, test, hides=hides)
+    if hides and not kind.left_alone:
+        joined = _together(step, joined, lambda one, other: _both(one, as_shown(other, by_key=on is None)))
     if step.given.expr("as") is None:
         if shared is None or kind.left_alone:
             return joined
@@ -115,7 +119,11 @@ def _together(step: Step, joined: Flow, make: Callable[[Expr, Expr], Expr]) -> F
     return replace(joined, draft=step.row(MapValues(made), joined, after), collection=after)
 
 
-def _by_key(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Flow:
+def _both(left: Expr, right: Expr) -> Expr:
+    return MakeStruct((left, right), Struct((Field("left", left.type), Field("right", right.type))))
+
+
+def _by_key(step: Step, left: Flow, right: Flow, kind: JoinKind, *, hides: bool) -> Flow:
     sides = (left.collection, right.collection)
     if Shape.STREAM in (left.collection.shape, right.collection.shape):
         hint = "join(other, on = (l, r) => l.id == r.id) says what belongs together."
@@ -129,12 +137,13 @@ def _by_key(step: Step, left: Flow, right: Flow, kind: JoinKind) -> Flow:
     pair = joined_pair(mine, other, kind, windowed=windowed)
     collection = joined_collection(pair, *sides, kind, by_key=True)
     left_keys, right_keys = (_keys_of(name, side, windowed) for name, side in zip("lr", sides, strict=True))
-    op = _in_interval(step, Join(kind, left_keys, right_keys, None, by_key=True), right)
+    residual = if_there(*(Var(name, side.element) for name, side in zip("lr", sides, strict=True))) if hides else None
+    op = _in_interval(step, Join(kind, left_keys, right_keys, residual, by_key=True), right)
     return _result(step, op, collection, (left, Hash(("key",))), (right, Hash(("key",))))
 
 
-def _on(step: Step, left: Flow, right: Flow, kind: JoinKind, on: Lambda) -> Flow:
-    types = (left.collection.element, right.collection.element)
+def _on(step: Step, left: Flow, right: Flow, kind: JoinKind, on: Lambda, *, hides: bool) -> Flow:
+    types, facts = (left.collection.element, right.collection.element), known(on.body, Outcome.TRUE)
     versions = isinstance(right.draft.op, Versions)
     left_keys, right_keys, rest = _keys_and_rest(on, only_key=versions)
     if not left_keys:
@@ -143,7 +152,12 @@ def _on(step: Step, left: Flow, right: Flow, kind: JoinKind, on: Lambda) -> Flow
         if not ends_as_pairs(right.collection):
             _refuse_no_key(step)
         right = final(step, right)
-    facts = known(on.body, Outcome.TRUE)
+    residual = Lambda(on.parameters, _all_of(rest)) if rest else None
+    if hides:
+        last = Var(on.parameters[1].name, types[1])
+        facts = known_of_last(facts, last.name)
+        right_keys = [Lambda((last,), Get(last, "key", each.body.type)) for each in right_keys]
+        residual = if_there(on.parameters[0], last, _all_of(rest) if rest else None)
     kept = (kind.keeps_left or kind is JoinKind.ANTI, kind.keeps_right)
     narrowed = [
         type_ if alone else narrow(type_, facts, side.name)
@@ -151,7 +165,6 @@ def _on(step: Step, left: Flow, right: Flow, kind: JoinKind, on: Lambda) -> Flow
     ]
     element = joined_element(narrowed[0], narrowed[1], kind)
     collection = joined_collection(element, left.collection, right.collection, kind, by_key=False)
-    residual = None if not rest else Lambda(on.parameters, _all_of(rest))
     op = _in_interval(step, Join(kind, tuple(left_keys), tuple(right_keys), residual, by_key=False), right)
     by_left, by_right = _exchanges(left_keys, right_keys)
     return _result(step, op, collection, (left, by_left), (right, by_right))
