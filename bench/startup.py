@@ -37,7 +37,7 @@ stream numbers { generate(rows = 500, rate = 500).map(g => { n: g.number }).to(s
 stream words { counts = files("in/*.txt", follow = true).map_to_pair(l => (l.text, 1)).reduce_by_key((a, b) => a + b) }
 """
 ASKED = "\nresponsive stream count(word: string) { words.counts.read(word).reply() }\n"
-_SETTLES_S, _STILL_S = 5.0, 20.0
+_SETTLES_S, _STILL_S = 15.0, 20.0
 
 
 def measure(runs: int) -> list[Row]:
@@ -69,7 +69,7 @@ def _command(command: list[str]) -> float:
 
 
 def _still(subject: str, text: str) -> Row:
-    """What the engine takes once it has run for some seconds."""
+    """What the engine takes once it has given back what it does not need, after ten seconds without work."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "in").mkdir()
         program = Path(folder) / "still.istream"

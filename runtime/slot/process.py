@@ -60,6 +60,7 @@ from ghcm.runtime.parent_death import end_with_parent
 from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.settings import load_settings
 from ghcm.runtime.slot.engine import Engine
+from ghcm.runtime.slot.rest import Rest
 from ghcm.runtime.upgrade import Since
 
 _log = logging.getLogger(__name__)
@@ -99,6 +100,7 @@ class _Process:
         self._output = Lock()
         self._engine: Engine | None = None
         self._turn: tuple[int | None, float] = (None, 0.0)
+        self._rest = Rest()
 
     def run(self) -> int:
         """Run the engine until it is done, failed or asked to stop; the exit code."""
@@ -216,7 +218,9 @@ class _Process:
             self._commits = engine.commits
             self._say("commit", commits=self._commits)
         status = engine.status()
-        if status["units"] != self._last:
+        moves = status["units"] != self._last
+        self._rest.look(moves=moves)
+        if moves:
             self._last = status["units"]
             self._say("progress", status=status)
 
