@@ -94,7 +94,7 @@ def _server(folder: Path) -> Generator[Any]:
 
 def _turn(contestant: str, folder: Path, text: Path, client: Any, seconds: float, flink: Path | None) -> list[float]:
     """The latencies of a contestant, in seconds, once it has begun to work."""
-    from ghcm.runtime.daemon.processes import SLOT
+    from ghcm.runtime.daemon.warm_standby import SLOT
 
     client.flushall()
     command = [sys.executable, "-m", "bench.latency"]

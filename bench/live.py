@@ -75,7 +75,7 @@ def _row(subject: str, result: Mapping[str, float], own: float, runs: int) -> Ro
 
 def _run(arguments: list[str]) -> Mapping[str, float]:
     """A contestant in a process of its own; the engine's libraries have the threads that they have in the daemon."""
-    from ghcm.runtime.daemon.processes import SLOT
+    from ghcm.runtime.daemon.warm_standby import SLOT
 
     pools = {} if arguments[0] == "polars" else SLOT
     command = [sys.executable, "-m", "bench.live", *arguments]

@@ -81,7 +81,7 @@ def _row(query: str, kind: str, bids: int, best: dict[str, dict[str, float]], li
 
 def _turn(contestant: str, query: str, kind: str, folder: Path) -> dict[str, float]:
     """A contestant in a process of its own; the engine's libraries have the threads that they have in the daemon."""
-    from ghcm.runtime.daemon.processes import SLOT
+    from ghcm.runtime.daemon.warm_standby import SLOT
 
     pools = SLOT if contestant == "own" else {"POLARS_MAX_THREADS": "2"}
     command = [sys.executable, "-m", "bench.nexmark", contestant, query, kind, str(folder)]

@@ -144,7 +144,7 @@ def _make_topic(topic: str, brokers: Kafka) -> None:
 
 def _turn(contestant: str, folder: Path, brokers: Kafka) -> Figures:
     """The engine's libraries have the threads and the memory that they have in the daemon."""
-    from ghcm.runtime.daemon.processes import SLOT
+    from ghcm.runtime.daemon.warm_standby import SLOT
 
     _make_topic("out", brokers)
     line = [sys.executable, "-m", "bench.topics", contestant, str(folder)]

@@ -16,7 +16,7 @@ from pathlib import Path
 from bench import corpus
 from bench.nexmark import run_own
 from bench.table import Row
-from ghcm.runtime.daemon.processes import SLOT
+from ghcm.runtime.daemon.warm_standby import SLOT
 
 __all__ = ["WORDS", "measure"]
 

@@ -49,6 +49,8 @@ def supervise(  # noqa: PLR0913, PLR0917 - the options of a daemon, by name
     json: Json = False,
 ) -> None:
     """Start the daemon and stay with it until Ctrl-C."""
+    import asyncio
+
     from ghcm.runtime.daemon.daemon import run
     from ghcm.runtime.logs import start_logging
     from ghcm.runtime.settings import load_settings
@@ -68,7 +70,7 @@ def supervise(  # noqa: PLR0913, PLR0917 - the options of a daemon, by name
         terminal.say(f"http:    {status['url']}  ({status['url']}/docs)")
         terminal.say("next:    ghcm submit PROGRAM, in another terminal; Ctrl-C ends")
 
-    run(settings, ready)
+    asyncio.run(run(settings, ready))
 
 
 Wait = Annotated[bool, typer.Option("--wait", help="Return when the job runs, or has failed.")]

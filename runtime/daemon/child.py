@@ -11,17 +11,16 @@ import logging
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import KW_ONLY, dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Self
 
 from ghcm.errors import GhcmError
-from ghcm.places import private_opener
-from ghcm.runtime.daemon.protocol import LONGEST_LINE, Document, decode, encode
+from ghcm.runtime.daemon.protocol import Document, decode, encode
+from ghcm.runtime.daemon.spawning import Command, spawn
 from ghcm.runtime.keeping import keep
-from ghcm.runtime.parent_death import ending_with_parent
 from ghcm.runtime.retry import Restarts
 
 log = logging.getLogger("ghcm.daemon")
@@ -43,19 +42,6 @@ class Phase(Enum):
     STOPPED = "stopped"
     FAILED = "failed"
     """It died too often."""
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """What is run: the arguments, what the environment has besides ours, descriptors to inherit, the log."""
-
-    name: str
-    arguments: Sequence[str]
-    log: Path
-    environment: Mapping[str, str] = field(default_factory=dict[str, str])
-    inherits: Sequence[int] = ()
-    patience: float = 10.0
-    """Seconds between asking it to stop (SIGTERM) and making it (SIGKILL)."""
 
 
 @dataclass(slots=True)
@@ -314,22 +300,6 @@ class Child:
         if self.phase is not phase:
             self.phase = phase
             self.changed()
-
-
-async def spawn(command: Command, *, reports: bool) -> asyncio.subprocess.Process:
-    """Start a process that ends with this one. `reports`: its standard output is for us, not for the log."""
-    command.log.parent.mkdir(parents=True, exist_ok=True)
-    with open(command.log, "ab", opener=private_opener) as output:
-        return await asyncio.create_subprocess_exec(
-            *ending_with_parent(command.arguments),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE if reports else output,
-            stderr=output,
-            limit=LONGEST_LINE,
-            env={**os.environ, **command.environment},
-            pass_fds=tuple(command.inherits),
-            start_new_session=True,  # Ctrl-C reaches the daemon alone, which stops its children in order
-        )
 
 
 def ending(code: int) -> str:

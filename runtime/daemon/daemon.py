@@ -27,6 +27,7 @@ from ghcm.runtime.daemon.notification import keep_watchdog, notify
 from ghcm.runtime.daemon.protocol import Document, call_document
 from ghcm.runtime.daemon.resubmission import Again
 from ghcm.runtime.daemon.state import StateDirectory
+from ghcm.runtime.daemon.warm_standby import WarmStandby
 from ghcm.runtime.jobs.calls import CallState
 from ghcm.runtime.jobs.store import Store, open_store
 from ghcm.runtime.keeping import keep
@@ -48,9 +49,11 @@ _REQUESTS = ("status", "redis", "submit", "list", "stop", "calls", "tables", "lo
 
 
 class Daemon:
-    """Made only when the lock on the state directory is held. `standby`: an engine starts before there is a job."""
+    """Made only when the lock on the state directory is held. `standby` runs the first engine."""
 
-    def __init__(self, settings: Settings, lock: Lock, store: Store, listener: socket.socket, *, standby: bool) -> None:
+    def __init__(
+        self, settings: Settings, lock: Lock, store: Store, listener: socket.socket, standby: WarmStandby | None = None
+    ) -> None:
         state = StateDirectory(settings.state)
         self.settings = settings
         self.state = state
@@ -61,11 +64,10 @@ class Daemon:
         scheme = "http" if settings.http.certificate is None else "https"
         self.url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
         self._watchers: set[asyncio.Queue[Document]] = set()
-        self._standby = standby
         self.warnings = _weaknesses(settings)
         for warning in self.warnings:
             log.warning("%s", warning)
-        self.jobs = Jobs(settings, state, store, listener, self.tell, waits=not standby)
+        self.jobs = Jobs(settings, state, store, listener, self.tell, standby is None, standby)
         self.processes = self.jobs.processes
         self._audit = AuditLog(self.state.audit)
         self._control = ControlServer(
@@ -74,7 +76,7 @@ class Daemon:
 
     async def run(self, ready: Callable[[Document], None]) -> None:
         """Start everything, go on with the jobs that were running, and stop everything in order when told to."""
-        await self.processes.start(standby=self._standby)
+        self.processes.start()
         jobs, leases = self.jobs, self.jobs.leases
         tasks = [asyncio.create_task(keep("the care for calls", jobs.calls.run), name="calls")]
         try:
@@ -148,8 +150,12 @@ def _weaknesses(settings: Settings) -> list[str]:
     return weaknesses(settings.redis)
 
 
-def run(
-    settings: Settings, ready: Callable[[Document], None], *, standby: bool = False, claimed: int | None = None
+async def run(
+    settings: Settings,
+    ready: Callable[[Document], None],
+    *,
+    standby: WarmStandby | None = None,
+    claimed: int | None = None,
 ) -> None:
     """Own the state directory and be the daemon until SIGTERM or SIGINT. `ready` is told the status once the control
     socket is open; `claimed` as for `Lock`. GhcmError if it cannot start.
@@ -161,7 +167,7 @@ def run(
         with listener:
             refuse_exposed(listener, settings, state.path)
             with contextlib.closing(open_store(state.store, busy=_BUSY_SECONDS)) as store:
-                asyncio.run(_live(Daemon(settings, lock, store, listener, standby=standby), ready))
+                await _live(Daemon(settings, lock, store, listener, standby), ready)
     finally:
         lock.release()
 

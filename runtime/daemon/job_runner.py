@@ -16,8 +16,9 @@ from typing import Literal, cast
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.daemon.call_reconciler import CallReconciler
-from ghcm.runtime.daemon.child import Child, Command, Phase, RestartPolicy, last_words
+from ghcm.runtime.daemon.child import Child, Phase, RestartPolicy, last_words
 from ghcm.runtime.daemon.protocol import Document, error_document, raised
+from ghcm.runtime.daemon.spawning import Command
 from ghcm.runtime.jobs.store import Job, JobState, Store
 from ghcm.runtime.retry import NO_ROOM, REFUSED, Restarts
 from ghcm.runtime.upgrade import Since
@@ -55,7 +56,7 @@ class JobServices:
     changed: Callable[[JobRunner], None]
     heard: Callable[[JobRunner, Document], None]
     restarts: Restarts
-    standby: Callable[[Command], asyncio.subprocess.Process | None]
+    standby: Callable[[Command], asyncio.subprocess.Process | None] | None
     waits: bool = True
 
 

@@ -22,6 +22,7 @@ from ghcm.runtime.daemon.processes import Processes
 from ghcm.runtime.daemon.protocol import Document, job_document
 from ghcm.runtime.daemon.resubmission import Again, EarlierJobs, keep_bundle, own_call, upgrade_running
 from ghcm.runtime.daemon.state import StateDirectory, note_base, note_job
+from ghcm.runtime.daemon.warm_standby import WarmStandby
 from ghcm.runtime.jobs.calls import DAEMON
 from ghcm.runtime.jobs.store import Job, JobState, Store
 from ghcm.runtime.pubsub.connections import Connections
@@ -56,6 +57,7 @@ class Jobs:
     tell: Callable[[Document], None]
     waits: bool = True
     """Whether a job that finds no room waits for some; one that somebody stays with (`ghcm run`) tells it and ends."""
+    standby: WarmStandby | None = None
     runners: dict[str, JobRunner] = field(default_factory=dict[str, JobRunner])
     _submitting: asyncio.Lock = field(default_factory=asyncio.Lock)
     _background: set[asyncio.Task[Any]] = field(default_factory=set[asyncio.Task[Any]])
@@ -71,7 +73,7 @@ class Jobs:
         self.calls = CallReconciler(self.store, connections, self.programs, self.present, *times)
         lost, broken = self.calls.send_again, self.spark_is_broken
         self.processes = Processes(
-            self.settings, state, redis, self.listener, self.tell, lost, broken, waits=self.waits
+            self.settings, state, redis, self.listener, self.tell, lost, broken, self.waits, self.standby
         )
         seconds = self.settings.limits.lease
         self.leases = Leases(None if private else redis, owner_of(state.path), state.leases, seconds=seconds)
@@ -298,8 +300,8 @@ class Jobs:
 
     def _start(self, job: Job, program: Program, base: Path) -> None:
         command = self.processes.engine(job, base)
-        restarts, standby = self.settings.restarts, self.processes.standby.take
-        around = JobServices(self.store, self._changed, self._heard, restarts, standby, self.waits)
+        standby = None if self.standby is None else self.standby.take
+        around = JobServices(self.store, self._changed, self._heard, self.settings.restarts, standby, self.waits)
         runner = self.runners[job.id] = JobRunner(job, program, command, around)
         runner.start()
 

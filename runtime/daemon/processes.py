@@ -14,10 +14,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ghcm.runtime.daemon.child import Child, Command, RestartPolicy, ending, last_words
+from ghcm.runtime.daemon.child import Child, RestartPolicy, ending, last_words
 from ghcm.runtime.daemon.protocol import Document
+from ghcm.runtime.daemon.spawning import Command
 from ghcm.runtime.daemon.state import StateDirectory
-from ghcm.runtime.daemon.warm_standby import WarmStandby
+from ghcm.runtime.daemon.warm_standby import SLOT, WarmStandby
 from ghcm.runtime.jobs.store import Job
 from ghcm.runtime.pubsub.embedded import embedded_command
 from ghcm.runtime.settings import REDIS, Settings
@@ -45,6 +46,7 @@ class Processes:
     spark_is_broken: Callable[[str], None]
     waits: bool = True
     """Whether what finds no room waits for it."""
+    standby: WarmStandby | None = None
     children: dict[str, Child] = field(default_factory=dict[str, Child])
     http_watches: asyncio.Event = field(default_factory=asyncio.Event)
     first_results: asyncio.Event = field(default_factory=asyncio.Event)
@@ -57,13 +59,11 @@ class Processes:
         self._told = ("--state", str(self.state.path))
         leases = () if self.settings.embedded else ("--leases", str(self.state.leases))
         self._executors = (*self._told, *leases, *(() if self.waits else ("--no-wait",)))
-        self.standby = WarmStandby(self._command("spare", "ghcm.runtime.slot.standby"))
 
-    async def start(self, *, standby: bool) -> None:
-        """Start what is needed before there is a job, and with `standby` an engine too."""
+    def start(self) -> None:
+        """Start what is needed before there is a job."""
         self._start_redis()
-        if standby:
-            await self.standby.start()
+        if self.standby is not None:
             self._later = asyncio.create_task(self._start_http_second(), name="http")
         else:
             self._start_http()
@@ -110,7 +110,7 @@ class Processes:
             self._later.cancel()
             await asyncio.gather(self._later, return_exceptions=True)
         await self._stop("http")
-        await asyncio.gather(executors(), self._stop("spark"), self.standby.stop())
+        await asyncio.gather(executors(), self._stop("spark"))
         await self._stop("redis")
 
     def kill(self) -> None:
@@ -229,17 +229,3 @@ async def _answers_ping(path: Path, *, loading: bool = False) -> None:
             if answer.startswith(b"+PONG") or (loading and answer):
                 return
         await asyncio.sleep(0.01)  # a server that starts has no way to tell
-
-
-SLOT: dict[str, str] = {
-    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "ARROW_NUM_THREADS"), "1"),
-    "POLARS_MAX_THREADS": "2",
-    "POLARS_ENGINE_AFFINITY": "in-memory",  # a batch is no stream: as one it takes twice as long
-    "ARROW_DEFAULT_MEMORY_POOL": "system",  # the one of its own asks for pages anew with each block
-    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),  # and so would the system's, for what a block of a few MB takes
-    "MALLOC_TRIM_THRESHOLD_": str(128 << 20),
-    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",  # large pages, of which blocks need few
-}
-"""Thread pools of libraries, capped to what one slot may use: one thread for the loop, and of Polars one more, so that
-the loop does not wait for what is decoded or saved beside it. Memory of blocks is kept for the blocks that follow.
-"""

@@ -20,6 +20,8 @@
 The last line of each answer that ends is `{"end": true}`, unless it is an error.
 """
 
+from __future__ import annotations
+
 import asyncio
 import json
 import socket
@@ -27,12 +29,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.jobs.calls import Call
-from ghcm.runtime.jobs.store import Job
 from ghcm.runtime.pubsub.envelope import to_json
+
+if TYPE_CHECKING:
+    from ghcm.runtime.jobs.calls import Call
+    from ghcm.runtime.jobs.store import Job
 
 Document: TypeAlias = dict[str, object]
 

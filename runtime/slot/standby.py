@@ -21,6 +21,7 @@ def main() -> int:
     if not line:
         return 0
     order = json.loads(line)
+    os.environ.update(order["environment"])
     log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(log, 2)
     os.close(log)

@@ -71,7 +71,7 @@ def _daemon(served: Served) -> Generator[None]:
     async def answer() -> None:
         with socket.create_server(("127.0.0.1", 0)) as listener:
             lock = Lock(state)
-            daemon = Daemon(load_settings({"state": state.path}), lock, served.store, listener, standby=False)
+            daemon = Daemon(load_settings({"state": state.path}), lock, served.store, listener)
             control = ControlServer(state.control, partial(answers, daemon), lambda *_: None)
             await control.open()
             opened.set()

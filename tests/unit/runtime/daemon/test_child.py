@@ -12,8 +12,9 @@ import psutil
 import pytest
 
 from ghcm.runtime.daemon import child as children
-from ghcm.runtime.daemon.child import Child, Command, Phase, RestartPolicy, ending, spawn
+from ghcm.runtime.daemon.child import Child, Phase, RestartPolicy, ending
 from ghcm.runtime.daemon.protocol import LONGEST_LINE, Document
+from ghcm.runtime.daemon.spawning import Command, spawn
 from ghcm.runtime.parent_death import ending_with_parent
 from tests.system.running import gone
 

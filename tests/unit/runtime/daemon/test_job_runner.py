@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.daemon.child import Command
 from ghcm.runtime.daemon.job_runner import JobRunner, JobServices
+from ghcm.runtime.daemon.spawning import Command
 from ghcm.runtime.jobs.store import JobState, Store, open_store
 from ghcm.runtime.retry import Restarts
 from ghcm.spg.graph import Program
