@@ -85,8 +85,18 @@ def test_lines_are_scanned_and_parsed_once(spark: SparkSession, tmp_path: Path) 
     (tmp_path / "flows").write_text('{"src": "a", "bytes": 9, "at": 1.5}\n')
     (tmp_path / "cells").write_text("src,bytes,at\na,9,1.5\n")
     (tmp_path / "quoted").write_text('src,bytes,at\n"a","9",1.5\n')
-    formats = {"flows": ("json", "from_json("), "cells": ("csv", "split("), "quoted": ("csv", "from_csv(")}
+    (tmp_path / "odd").write_text("no JSON\n")
+    (tmp_path / "wide").write_text('{"bytes": 9}\n')
+    formats = {
+        "flows": ("json", "split("),
+        "odd": ("json", "from_json("),
+        "wide": ("json", "from_json("),
+        "cells": ("csv", "split("),
+        "quoted": ("csv", "from_csv("),
+    }
+    wide = f"record Wide {{ bytes: int, {', '.join(f'more_{n}: int?' for n in range(20))} }}\n"
     for file, (format_, parse) in formats.items():
-        source = f'files("{file}", format = {format_})'
-        plan = plan_of(f"responsive batch u() {{\n  {source}.as(Flow){REST}\n}}\n", spark, tmp_path)
+        source = f'files("{file}", format = {format_}).as({"Wide" if file == "wide" else "Flow"})'
+        plan = plan_of(f"{wide}responsive batch u() {{\n  {source}{REST}\n}}\n", spark, tmp_path)
         assert (plan.count("FileScan"), plan.count(parse), plan.count("ArrowEvalPython")) == (1, 1, 1)
+        assert (" Project" in plan.replace(") Project", "")) == (parse == "from_json(")  # what ends the loop of a stage

@@ -27,7 +27,7 @@ from ghcm.types import (
     Timestamp,
 )
 
-__all__ = ["NESTED", "ONE", "PLAIN", "csv_lines", "json_lines", "zeek_lines"]
+__all__ = ["NESTED", "ONE", "PLAIN", "TWINS", "csv_lines", "json_lines", "zeek_lines"]
 
 PLAIN = Struct(
     (
@@ -57,6 +57,20 @@ NESTED = Struct(
 )
 ONE = Struct((Field("s", Nullable(String())),))
 """Any object is such a record, unless it has another value there."""
+TWINS = Struct(
+    (
+        Field("from", String()),
+        Field("to", String()),
+        Field("via", Nullable(String())),
+        Field("sent", Int()),
+        Field("got", Nullable(Int())),
+        Field("low", Float()),
+        Field("high", Nullable(Float())),
+        Field("first", Timestamp()),
+        Field("last", Nullable(Timestamp())),
+    )
+)
+"""Values that fit another field as well."""
 
 _VALUES: dict[str, Sequence[str]] = {
     "ts": ("1.5", "1655071198.444458", '"2026-01-02T03:04:05.123456Z"', '"2026-01-02 03:04:05+01:00"', '"2026-01-02"'),
@@ -78,6 +92,10 @@ _VALUES: dict[str, Sequence[str]] = {
     "costs": ("[]", "[1.25, 3]", "[1.255,3]", "[1.2 5]", '["1.5"]', "null"),
     "only": ('"x"', "null"),
     "s": ('"x"', "null", '"12"'),
+    **dict.fromkeys(("from", "to", "via"), ('"a"', '"b"', '"c"', '"$1"', '"\\u00e9"', '"d\\\\e"')),
+    **dict.fromkeys(("sent", "got"), ("1", "2", "-3", "999999999999999999")),
+    **dict.fromkeys(("low", "high"), ("1.5", "2", "-3.25", "4e-9")),
+    **dict.fromkeys(("first", "last"), ("1.5", "2", '"2026-01-02T03:04:05Z"', '"2026-01-03"')),
 }
 _ODD = (
     "null", "1", "-0", "01", "1.", "+1", "1e400", "-1e400", "NaN", "Infinity", "true", "True", "'x'", "x", "[]", "{}",

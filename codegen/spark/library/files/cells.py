@@ -9,7 +9,6 @@ from pyspark.sql import DataFrame
 from ghcm.codegen.spark.library.doubts import Opening
 from ghcm.codegen.spark.library.files.heads import CellFiles
 from ghcm.codegen.spark.library.files.plain_cells import Layout, PlainCells, plain_cells
-from ghcm.codegen.spark.library.files.plain_json import plainly
 from ghcm.codegen.spark.library.files.spanning import records_apart
 from ghcm.codegen.spark.library.job import Job, Step
 from ghcm.codegen.spark.library.lines import exactly, read_lines
@@ -30,7 +29,7 @@ def read_cells(
         rows = read_lines(job, names, compression).where(f"NOT (`@block` = 0 AND `@row` <= {lines})")
         rows = rows if layout.quotes else rows.where("NOT startswith(`@text`, '#')")
         rows = apart.taken_from(job, rows, {job.where(name) for name in names})
-        parts.append(_decoded(job, step, rows, plain, files.heads[names[0]].opening, names, compression))
+        parts.append(decoded(job, step, rows, plain, files.heads[names[0]].opening, names, compression))
     if files.others or not parts:
         parts.append(exact(files.others))
     first, *others = parts
@@ -39,7 +38,7 @@ def read_cells(
     return first
 
 
-def _decoded(
+def decoded(
     job: Job,
     step: Step,
     lines: DataFrame,
@@ -48,8 +47,9 @@ def _decoded(
     names: Sequence[str],
     compression: str,
 ) -> DataFrame:
+    """The records of lines of these files; where nothing is plain the exact reader has all of them."""
     if plain is None:
         return exactly(job, step, lines, "true", lambda _: "NULL", opening, names, compression)
-    cells = f"CASE WHEN {plainly('`@text`', plain.pattern)} THEN {plain.cells} END AS `@cells`"
-    lines = lines.selectExpr("*", cells).selectExpr("*", *plain.columns)
-    return exactly(job, step, lines, plain.doubt, quoted, opening, names, compression)
+    for column in plain.found:
+        lines = lines.selectExpr("*", column)
+    return exactly(job, step, lines.selectExpr("*", *plain.columns), plain.doubt, quoted, opening, names, compression)

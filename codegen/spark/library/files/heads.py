@@ -1,7 +1,7 @@
-"""The first lines of files of cells: how their cells are written, and what reads their texts exactly."""
+"""The first lines of files: how their cells are written, and what reads the texts of these exactly."""
 
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -9,13 +9,27 @@ from typing import BinaryIO, NamedTuple
 
 from ghcm.codegen.spark.library.doubts import Decoded, Opening
 from ghcm.codegen.spark.library.files.plain_cells import Layout
-from ghcm.codegen.spark.library.job import Job, refusal
+from ghcm.codegen.spark.library.job import Job, Refused, refusal
 from ghcm.errors import GhcmError
 from ghcm.formats.csv_records import CsvRecords, csv_records
-from ghcm.formats.files import open_lines
+from ghcm.formats.files import UNREADABLE, open_lines
 from ghcm.formats.zeek_log import ZeekLog
 from ghcm.places import place
 from ghcm.types import Struct
+
+FEW_LINES, FEW_BYTES = 32, 1 << 16
+"""How much is read of a file to see how it is written."""
+
+
+def first_lines(job: Job, names: Sequence[str], compression: str) -> list[bytes]:
+    """Some lines of the first of these files and of the last one, of those that can be read."""
+    found = list[bytes]()
+    for name in sorted({names[0], names[-1]}):
+        with suppress(Refused, *UNREADABLE), opened_head(job, name, compression) as opened:
+            data = opened.read(FEW_BYTES)
+            lines = data.split(b"\n")[: FEW_LINES if len(data) < FEW_BYTES else -1]
+            found += filter(None, lines[:FEW_LINES])
+    return found
 
 
 class Head(NamedTuple):

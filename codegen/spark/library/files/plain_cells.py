@@ -18,6 +18,7 @@ from ghcm.codegen.spark.library.files.plain_json import (
     micros_of,
     moment_of,
     never,
+    plainly,
     same,
 )
 from ghcm.codegen.spark.library.lines import WITHOUT_RETURN
@@ -56,12 +57,11 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class PlainCells:
-    """The pattern of lines that are plainly records, their cells (`@cells`) as Spark finds them, the columns of these,
-    and whether they are in doubt after all (of `@cells` and the columns).
+    """How Spark finds the cells (`@cells`) of lines that are plainly records, column by column, each of those before;
+    the columns of these, and whether they are in doubt after all (of `@cells` and the columns).
     """
 
-    pattern: str
-    cells: str
+    found: tuple[str, ...]
     columns: tuple[str, ...]
     doubt: str
 
@@ -98,8 +98,8 @@ def plain_cells(element: T.DataType, layout: Layout) -> PlainCells | None:
             f"({quoted(tag.name)} = {text(name)} AND {quoted(field.name)} IS NULL)"
             for name in field.metadata.get("needs", {})
         ]
-    cells_ = _split(layout) if layout.split else _parse(types, layout)
-    return PlainCells(_line(cells, layout), cells_, tuple(columns), " OR ".join(filter(None, doubts)))
+    found_ = when(plainly("`@text`", _line(cells, layout)), _split(layout) if layout.split else _parse(types, layout))
+    return PlainCells((named(found_, "@cells"),), tuple(columns), " OR ".join(filter(None, doubts)))
 
 
 def _parsed(layout: Layout, index: int, type_: T.DataType) -> str:

@@ -19,13 +19,13 @@ from ghcm.codegen.spark.library.types import EnumType, columns_of, ddl
 OPTIONS = "map('allowNonNumericNumbers', 'false', 'allowSingleQuotes', 'false', 'columnNameOfCorruptRecord', '@no')"
 """What Spark's parser takes for JSON: no more than is said there."""
 
-_WS = r"[ \t]*"
+WS = r"[ \t]*"
 _ODD = "".join(rf"\x{number:02x}" for number in range(32))
 """Control characters, one by one: Java looks these up in a table, but asks of a range for each letter."""
-_STRING = rf'"[^"\\{_ODD}]*+(?:\\(?:["\\/bfnrt]|u(?![dD][89a-fA-F])[0-9a-fA-F]{{4}})[^"\\{_ODD}]*+)*+"'
-_BARE_STRING = rf'"[^"\\{_ODD}]*"'
+STRING = rf'"[^"\\{_ODD}]*+(?:\\(?:["\\/bfnrt]|u(?![dD][89a-fA-F])[0-9a-fA-F]{{4}})[^"\\{_ODD}]*+)*+"'
+BARE_STRING = rf'"[^"\\{_ODD}]*+"'
 """Without escapes."""
-_KEY = rf'"[^"\\{_ODD}]*+"'
+KEY = rf'"[^"\\{_ODD}]*+"'
 """Without escapes: with them it may be a key that the record names."""
 _INT = "-?+(?:0|[1-9][0-9]{0,17}+)"
 _INT32 = "-?+(?:0|[1-9][0-9]{0,8}+)"
@@ -33,7 +33,7 @@ _FLOAT = rf"{_INT}(?:\.[0-9]+)?+(?:[eE][+-]?+[0-9]{{1,2}}+)?+"
 BASE64 = "(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?+"
 DAY = "[12][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]"
 CLOCK = r"[0-2][0-9]:[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6}+)?+(?:Z|[+-][01][0-9]:[0-5][0-9])?+"
-_NEXT = rf"{_WS},?+{_WS}"
+_NEXT = rf"{WS},?+{WS}"
 """What stands behind a member of an object; where a comma is missing, or one too many, Spark's parser finds no JSON."""
 _DEEPEST = 3
 """So many brackets within each other a value may have that the record does not name."""
@@ -95,7 +95,8 @@ def failed(_parsed: str, value: str) -> str:
     return f"{value} IS NULL"
 
 
-def _form(type_: T.DataType, *, own: bool) -> Form:
+def plain_value(type_: T.DataType, *, own: bool) -> Form:
+    """The form of values of a type. Unsuited where there is none."""
     match type_:
         case T.BooleanType():
             return Form("true|false", type_, same, never)
@@ -106,9 +107,9 @@ def _form(type_: T.DataType, *, own: bool) -> Form:
         case T.DoubleType():
             return Form(_FLOAT, type_, same, never)
         case EnumType(values=values):
-            return Form(_STRING, T.StringType(), same, lambda parsed, _: f"NOT {is_member(parsed, values)}")
+            return Form(STRING, T.StringType(), same, lambda parsed, _: f"NOT {is_member(parsed, values)}")
         case T.StringType():
-            return Form(_STRING, type_, same, never)
+            return Form(STRING, type_, same, never)
         case T.BinaryType():
             return Form(f'"{BASE64}"', type_, same, never)
         case T.NullType():
@@ -147,11 +148,11 @@ def micros_of(seconds: str) -> str:
 
 
 def _list(type_: T.ArrayType, *, own: bool) -> Form:
-    item, each = _form(type_.elementType, own=own), variable()
+    item, each = plain_value(type_.elementType, own=own), variable()
     pattern = _or_null(item.pattern, nullable=type_.containsNull)
     converts, doubt = item.value(each) != each, item.doubt(each, item.value(each))
     return Form(
-        rf"\[{_WS}(?:(?:{pattern}){_WS}(?:,{_WS}|(?=\])))*+\]",
+        rf"\[{WS}(?:(?:{pattern}){WS}(?:,{WS}|(?=\])))*+\]",
         T.ArrayType(item.parsed),
         (lambda parsed: f"transform({parsed}, {each} -> {item.value(each)})") if converts else same,
         lambda parsed, _: f"exists({parsed}, {each} -> {each} IS NOT NULL AND ({doubt}))" if doubt else "",
@@ -162,7 +163,7 @@ def _map(type_: T.MapType, *, own: bool) -> Form:
     """Of names to values; keys of other types stand in lists of pairs, which Spark does not parse as a map."""
     if not isinstance(type_.keyType, T.StringType):
         raise Unsuited
-    key, held, each = _form(type_.keyType, own=own), _form(type_.valueType, own=own), variable()
+    key, held, each = plain_value(type_.keyType, own=own), plain_value(type_.valueType, own=own), variable()
     pattern = _or_null(held.pattern, nullable=type_.valueContainsNull)
     value, in_key = held.value(each), key.doubt(each, each)
     in_value = held.doubt(each, value)
@@ -175,7 +176,7 @@ def _map(type_: T.MapType, *, own: bool) -> Form:
         return " OR ".join(found)
 
     return Form(
-        rf"\{{{_WS}(?:{_STRING}{_WS}:{_WS}(?:{pattern}){_WS}(?:,{_WS}|(?=\}})))*+\}}",
+        rf"\{{{WS}(?:{STRING}{WS}:{WS}(?:{pattern}){WS}(?:,{WS}|(?=\}})))*+\}}",
         T.MapType(T.StringType(), held.parsed),
         (lambda parsed: f"transform_values({parsed}, (k{each}, {each}) -> {value})") if value != each else same,
         doubt,
@@ -261,7 +262,7 @@ def _field(field: T.StructField, keys: Keys, *, own: bool) -> _Found:
     """A field, whose pattern is put under the keys where it may stand. A null under a key of several names is in
     doubt: what stands in nested objects would not count.
     """
-    form = _form(field.dataType, own=own)
+    form = plain_value(field.dataType, own=own)
     path = field.name if own else field.metadata.get("path") or field.name
     names = path.split(".")
     _put(keys, path, replace(form, pattern=_or_null(form.pattern, nullable=field.nullable and len(names) == 1)))
@@ -293,26 +294,26 @@ def _parsed_type(keys: Keys) -> T.StructType:
 
 def _object(keys: Keys) -> str:
     """The pattern of an object with these keys, and with any others."""
-    other = f'(?!"(?:{"|".join(map(_literal, keys))})"){_KEY}{_WS}:{_WS}(?:{_ANY})'
-    return rf"\{{{_WS}(?:(?:{'|'.join([*_members(keys), other])}){_NEXT})*+\}}"
+    other = f'(?!"(?:{"|".join(map(literal, keys))})"){KEY}{WS}:{WS}(?:{_ANY})'
+    return rf"\{{{WS}(?:(?:{'|'.join([*_members(keys), other])}){_NEXT})*+\}}"
 
 
 def _in_order(keys: Keys) -> str:
     """The pattern of an object with some of these keys, in their order, and no escapes: most are, and it is found in
     half the time.
     """
-    members = (member.replace(_STRING, _BARE_STRING) for member in _members(keys))
-    return rf"\{{{_WS}{''.join(f'(?:{member}{_NEXT})?+' for member in members)}\}}"
+    members = (member.replace(STRING, BARE_STRING) for member in _members(keys))
+    return rf"\{{{WS}{''.join(f'(?:{member}{_NEXT})?+' for member in members)}\}}"
 
 
 def _members(keys: Keys) -> list[str]:
     return [
-        f'"{_literal(name)}"{_WS}:{_WS}(?:{found.pattern if isinstance(found, Form) else _object(found)})'
+        f'"{literal(name)}"{WS}:{WS}(?:{found.pattern if isinstance(found, Form) else _object(found)})'
         for name, found in keys.items()
     ]
 
 
-def _literal(name: str) -> str:
+def literal(name: str) -> str:
     """A key as a pattern."""
     if re.search(rf'["\\{_ODD}]', name):  # which JSON writes with an escape
         raise Unsuited
@@ -320,12 +321,12 @@ def _literal(name: str) -> str:
 
 
 def _any() -> str:
-    inside = rf'[^"\\\[\]{{}}{_ODD}]++|{_STRING}'
+    inside = rf'[^"\\\[\]{{}}{_ODD}]++|{STRING}'
     found = ""
     for _ in range(_DEEPEST):
         found = rf"[\[{{](?:{inside}{found})*+[\]}}]"
         found = f"|{found}"
-    return f"{_STRING}|[-+.0-9A-Za-z]++{found}"
+    return f"{STRING}|[-+.0-9A-Za-z]++{found}"
 
 
 _ANY = _any()

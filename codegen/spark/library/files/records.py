@@ -11,8 +11,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import DataType, LongType, StringType, StructField, StructType
 
 from ghcm.codegen.spark.library.doubts import Decoded, Opening
-from ghcm.codegen.spark.library.files.cells import read_cells
-from ghcm.codegen.spark.library.files.heads import csv_heads, zeek_heads
+from ghcm.codegen.spark.library.files.cells import decoded, read_cells
+from ghcm.codegen.spark.library.files.heads import csv_heads, first_lines, zeek_heads
+from ghcm.codegen.spark.library.files.json_tokens import json_tokens
 from ghcm.codegen.spark.library.files.parquet import alike_files, rows_of_alike
 from ghcm.codegen.spark.library.files.plain_json import parsed_by_spark, plain_form, plainly
 from ghcm.codegen.spark.library.hadoop import spark_path
@@ -63,7 +64,11 @@ def decode_json(
     job: Job, step: Step, lines: DataFrame, names: Sequence[str], *, compression: str = "ending", own: bool = False
 ) -> DataFrame:
     """The records of lines of these files; `own`: written by a sink."""
-    opening, form = json_text(record_type(step.input), own=own), plain_form(step.input, own=own)
+    opening = json_text(record_type(step.input), own=own)
+    tokens = json_tokens(step.input, first_lines(job, names, compression), own=own)
+    if tokens is not None:
+        return decoded(job, step, lines, tokens, opening, names, compression)
+    form = plain_form(step.input, own=own)
     if form is None:
         return exactly(job, step, lines, "true", lambda _: "NULL", opening, names, compression)
     plain = f"CASE WHEN {plainly('`@text`', form.pattern)} THEN {parsed_by_spark('`@text`', form)} END AS `@json`"
