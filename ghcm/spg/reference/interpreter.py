@@ -4,10 +4,11 @@ Inputs come one after the other in the order in which a task names them; that or
 which of several records of a key is the last. Engines may interleave inputs otherwise.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from pathlib import Path
-from typing import TypeAlias, assert_never, cast
+from typing import Any, TypeAlias, assert_never, cast, get_args
 
 from ghcm.expr import Call
 from ghcm.functions import FUNCTIONS
@@ -123,10 +124,17 @@ def _is_inexact(part: object) -> bool:
     """Whether a function is called somewhere in an operation whose last digits engines may choose."""
     if isinstance(part, tuple):
         return any(map(_is_inexact, cast("tuple[object, ...]", part)))
-    if not is_dataclass(part):
-        return False
-    called = isinstance(part, Call) and FUNCTIONS[part.function].inexact
-    return called or any(_is_inexact(getattr(part, each.name)) for each in fields(part))
+    if isinstance(part, Call) and FUNCTIONS[part.function].inexact:
+        return True
+    return any(_is_inexact(getattr(part, name)) for name in _names(cast("Hashable", type(part))))
+
+
+@cache
+def _names(class_: type[Any]) -> tuple[str, ...]:
+    """The fields in which something may be called: types, of which most of a graph consists, call nothing."""
+    if not is_dataclass(class_) or class_ in get_args(Type):
+        return ()
+    return tuple(each.name for each in fields(class_))
 
 
 def _run_tasks(run: Run, outputs: dict[str, list[Record]]) -> dict[str, list[Record]]:
