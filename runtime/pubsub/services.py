@@ -56,7 +56,8 @@ JAR_COUNT = 46
 
 _SETTINGS = Path(__file__).with_name("broker.properties")
 _ROOM = 256 * 2**20
-_START_SECONDS, _STOP_SECONDS, _FREE_SECONDS = 60.0, 20.0, 3.0
+_START_SECONDS, _STOP_SECONDS, _FREE_SECONDS = 180.0, 20.0, 3.0
+"""A machine that is busy takes long to start one; that one has ended is seen at once."""
 _PORTS = range(20_000, 32_000)
 """Below those that clients get: one that tries a service that is away could be given its port, and meet itself."""
 
