@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 
 from ghcm.errors import GhcmError
-from ghcm.runtime.pubsub.services import OPTIONS, services, start_services
+from ghcm.runtime.pubsub.services import OPTIONS, services, start_services, stop_services
 from tests import kafka_server
 
 SPARK = Path(sys.prefix, ".spark-classes.jsa")
@@ -59,7 +59,11 @@ def write() -> None:
 
 
 def _run_kafka(folder: Path) -> None:
-    start_services(folder, kafka_server.quiet)
+    try:
+        start_services(folder, kafka_server.quiet)
+    except GhcmError:
+        stop_services(folder, kafka_server.quiet)  # the other one may run, or one that has not answered yet
+        raise
     for each in services(folder):
         process = psutil.Process(each["pid"])
         process.terminate()
