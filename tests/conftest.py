@@ -23,6 +23,9 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 os.environ.update(variables() | os.environ)
 
+# A dozen rows are shared out among threads for more than they cost; engines as processes have as many as ever.
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
+
 settings.register_profile(
     "untimed",
     settings.get_profile(settings.get_current_profile_name()),
