@@ -90,7 +90,7 @@ def test_small_calls_are_run_here_and_large_ones_go_to_spark(tmp_path: Path) -> 
         assert sorted(read(program.sink("many"), connections)) == [(1,), (2,)]
 
         send("5", "count", {"rows": 3})
-        assert wanted.wait(30)
+        assert wanted.wait(60)
         large = connections.cache(spark_topic_of(program, program.unit("count")), "shop", "spark")
         handed = large.receive("count", 30)
         assert handed is not None and handed.instruction.id == "5"

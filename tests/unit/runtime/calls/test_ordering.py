@@ -142,7 +142,7 @@ def test_an_older_call_that_is_slow_does_not_replace_what_a_newer_one_has_writte
     def slow(writer: TableWriter, version: str) -> int:
         if version == "older":
             begun.set()
-            assert newer_waits.wait(30)
+            assert newer_waits.wait(60)
         elif version == "newer":
             newer_waits.set()  # only where it may overtake
         return prepare(writer, version)
@@ -157,7 +157,7 @@ def test_an_older_call_that_is_slow_does_not_replace_what_a_newer_one_has_writte
     with started(found, tmp_path) as (_, connections):
         cache = connections.cache(cache_topic("small", "first"), "small", "test")
         cache.send(Instruction("older", "small", "first", reply="written"))
-        assert begun.wait(30)
+        assert begun.wait(60)
         assert ask(connections, "ask").rows == 5  # others are answered meanwhile
         monkeypatch.setattr(SerialQueue, "join", waiting)
         cache.send(Instruction("newer", "small", "first", reply="written"))
@@ -187,7 +187,7 @@ def hold_first(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, thread
     def slow(writer: TableWriter, version: str) -> int:
         if version == "1":
             begun.set()
-            assert goes_on.wait(30)
+            assert goes_on.wait(60)
         return prepare(writer, version)
 
     monkeypatch.setattr(TableWriter, "prepare", slow)
@@ -213,7 +213,7 @@ def test_a_turn_that_comes_back_from_another_unit_is_noticed(tmp_path: Path, mon
     with started(program(), tmp_path) as (_, connections):
         caches = {name: connections.cache(cache_topic("small", name), "small", "test") for name in ("first", "both")}
         caches["first"].send(Instruction("1", "small", "first", reply="all"))
-        assert begun.wait(30) and joined.get(timeout=30) == "1"
+        assert begun.wait(60) and joined.get(timeout=30) == "1"
         for id, name in (("2", "both"), ("3", "first")):
             caches[name].send(Instruction(id, "small", name, reply="all"))
             assert joined.get(timeout=30) == id
@@ -234,7 +234,7 @@ def test_those_who_wait_for_a_turn_when_turns_are_given_up_are_answered(
         for id in ("1", "2", "3"):
             cache.send(Instruction(id, "small", "first", reply="all"))
             assert joined.get(timeout=30) == id
-        assert begun.wait(30)
+        assert begun.wait(60)
         running.upgrade(Compiled(replace(before, units=appending)), {}, lambda: None)
         goes_on.set()
         answers = [answer.id for answer in answers_at(cache, "all", 3)]

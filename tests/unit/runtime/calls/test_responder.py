@@ -41,14 +41,14 @@ def retiring(base: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[tuple[Eng
 
     def slow(self: CallStore, id: str, feedback: Feedback, reply: str | None) -> Feedback:
         answering.set()
-        assert may_answer.wait(30)
+        assert may_answer.wait(60)
         return finish(self, id, feedback, reply)
 
     monkeypatch.setattr(CallStore, "finish", slow)
     with started(serving(), base) as (running, connections):
         cache = connections.cache(cache_topic("small", "ask"), "small", "test")
         cache.send(Instruction("last", "small", "ask", reply="last"))
-        assert answering.wait(30)
+        assert answering.wait(60)
         running.upgrade(Compiled(WITHOUT), {}, lambda: None)
         yield running, cache, may_answer
 
@@ -251,7 +251,7 @@ def test_a_call_whose_answer_redis_refuses_waits_for_it(
 
     def stored(*given: Any) -> None:
         reached.set()
-        assert may_go_on.wait(30)
+        assert may_go_on.wait(60)
         store_reply(*given)
 
     monkeypatch.setattr(responder, "store_reply", stored)
@@ -260,7 +260,7 @@ def test_a_call_whose_answer_redis_refuses_waits_for_it(
         connections.patience = 0.1
         cache = connections.cache(cache_topic("small", "ask"), "small", "test")
         cache.send(Instruction("the-call", "small", "ask", reply="the-reply"))
-        assert reached.wait(30)
+        assert reached.wait(60)
         with REFUSALS[said](client):
             may_go_on.set()
             if said in ("is out of memory", "refuses the password"):

@@ -39,7 +39,7 @@ def command(tmp_path: Path, code: str, patience: float = 5) -> Command:
 
 async def said(heard: asyncio.Queue[Document]) -> Document:
     """The next that a child reports."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         return await heard.get()
 
 
@@ -104,7 +104,7 @@ def test_a_child_that_dies_too_often_fails_with_the_reason(tmp_path: Path) -> No
             changed=lambda: failed.set() if child.phase is Phase.FAILED else None,
         )
         child.start()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await failed.wait()
         return child
 

@@ -50,7 +50,7 @@ def test_whoever_asks_an_engine_that_ends_is_told(store: Store, tmp_path: Path) 
         await asyncio.sleep(0)
         os.kill(pid, signal.SIGKILL)
         with pytest.raises(GhcmError, match="the engine ended before it answered"):
-            await asyncio.wait_for(look, 20)
+            await asyncio.wait_for(look, 60)
         await asked.stop(reason="by request")
 
     asyncio.run(scene())
@@ -81,7 +81,7 @@ def test_what_becomes_of_a_job_is_noted_when_the_store_is_free_again(store: Stor
                 await asyncio.sleep(0)
                 assert moved.job.state is JobState.SUBMITTED
                 assert "cannot be noted yet" in moved.unnoted and "jobs.sqlite" in moved.unnoted
-            await asyncio.wait_for(stopping, 20)
+            await asyncio.wait_for(stopping, 60)
         assert (moved_to := store.jobs.known("work-1")).state is JobState.STOPPED
         assert moved_to.reason == "by request" and not moved.unnoted
 

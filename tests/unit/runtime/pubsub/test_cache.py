@@ -105,7 +105,7 @@ def test_callers_in_an_event_loop_are_answered(connections: Connections) -> None
             executor.send_feedback("here", Feedback("c0", State.DONE))
             executor.send_feedback("here", Feedback("c1", State.PROGRESS, 0.5))
             executor.send_feedback("here", Feedback("c1", State.DONE))
-            answers = [(await asyncio.wait_for(feedbacks.get(), 10)).state for _ in range(2)]
+            answers = [(await asyncio.wait_for(feedbacks.get(), 60)).state for _ in range(2)]
         await caller.close()
         await serving
         executor.close()

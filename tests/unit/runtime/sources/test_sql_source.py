@@ -48,7 +48,7 @@ class Read:
                     self.partitions.add(batch.partition)
                     most -= 1
                 elif not source.ended:
-                    assert woken.wait(30)
+                    assert woken.wait(60)
                     woken.clear()
             self.position = json.loads(json.dumps(source.position()))
         finally:

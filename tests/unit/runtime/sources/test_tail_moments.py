@@ -56,7 +56,7 @@ class Reading:
         while len(self._committed) + len(self._rows) < count:
             self._woken.clear()
             if not self.poll():
-                assert self._woken.wait(30), (len(self._committed) + len(self._rows), count)
+                assert self._woken.wait(60), (len(self._committed) + len(self._rows), count)
         self.snapshot()
         return self._committed
 

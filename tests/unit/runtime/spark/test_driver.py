@@ -38,7 +38,7 @@ def test_a_call_whose_process_has_ended_runs_alone(tmp_path: Path) -> None:
         assert not got.is_set()
     assert not got.is_set()
     free.put(0)
-    assert got.wait(30)
+    assert got.wait(60)
     waiting.join()
     store.close()
 
