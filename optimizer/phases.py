@@ -23,6 +23,9 @@ MERGED_BY = {
 """What puts the states of an aggregate together, which are of its own type; those of a fold are values to its merge."""
 
 
+_FAILS = "a part of a group may fail where the group does not, as whole numbers do whose sum leaves 64 bits on its way"
+
+
 @dataclass(frozen=True, slots=True)
 class Phases:
     """An aggregation of values of which `value` says what is read: `partial` gives a state of a part of them, which is
@@ -45,7 +48,7 @@ def phases_of(op: ops.GroupOp, value: Expr) -> Phases | str:
             if not splittable(reducer):
                 return "its values are reduced in their order"
             if not cannot_fail(reducer):
-                return "a part of a group may fail where the group does not"
+                return _FAILS
             partial, merge = (replace(op, phase=phase) for phase in (Phase.PARTIAL, Phase.MERGE))
             return Phases(value, partial, value.type, merge)
         case ops.AggregateByKey(aggregates=aggregates):
@@ -59,7 +62,7 @@ def _aggregated(op: ops.AggregateByKey, aggregates: tuple[Aggregate, ...], value
     if unknown:
         return f"{unknown[0]} is not put together of parts"
     if not all(map(fits, aggregates)):
-        return "a part of a group may fail where the group does not"
+        return _FAILS
     read: dict[Expr, str] = {}
     for each in aggregates:
         if each.argument is not None:
