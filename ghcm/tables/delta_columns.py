@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
+import polars
 import pyarrow
 
 from ghcm.errors import GhcmError
@@ -25,23 +26,27 @@ GONE, LEAVES = "gone-", "ghcm_gone"
 def last_of_each(files: Sequence[Place], key: Sequence[str], texts: Sequence[str], kept: Place) -> Any:
     """The rows of Parquet files as an Arrow table, of each key the last one, with null for those of the `texts` that
     are empty, and whether they come from a file whose rows are to go; those that do not are also kept as a file.
+
+    Polars does what Arrow needs pandas for, which takes longer to import than a commit: groups, values of Python.
     """
     import pyarrow.compute  # both large, and few programs need them
     import pyarrow.parquet
 
     arrow, compute, parquet = cast("Any", pyarrow), cast("Any", pyarrow.compute), cast("Any", pyarrow.parquet)
-    tables = [parquet.read_table(readable(file), partitioning=None) for file in files]
+    tables = [parquet.ParquetFile(readable(file)).read() for file in files]
     written = arrow.concat_tables(tables)
-    gone = [file.name.startswith(GONE) for file in files]
-    leaves = [each for table, leave in zip(tables, gone, strict=True) for each in [leave] * table.num_rows]
-    rows = written.append_column(LEAVES, arrow.array(leaves, arrow.bool_()))
+    gone = [
+        polars.repeat(file.name.startswith(GONE), len(rows), eager=True)
+        for file, rows in zip(files, tables, strict=True)
+    ]
+    rows = written.append_column(LEAVES, polars.concat(gone).to_arrow())
     for name in texts:
         column = compute.if_else(compute.equal(rows[name], ""), None, rows[name])
         rows = rows.set_column(rows.schema.get_field_index(name), name, column)
         for value in column.unique().to_pylist():
             folder_of({name: value})
-    places = rows.select(list(key)).append_column("@place", arrow.array(range(rows.num_rows), arrow.int64()))
-    last = places.group_by(list(key)).aggregate([("@place", "max")])["@place_max"].sort()
+    keys = cast("Any", polars).from_arrow(rows.select(list(key))).with_row_index("@place")
+    last = keys.group_by(list(key)).agg(polars.col("@place").max())["@place"].sort().to_arrow()
     there = last.filter(compute.invert(rows[LEAVES].take(last).combine_chunks()))
     kept.parent.mkdir(parents=True, exist_ok=True)
     if isinstance(kept, Path):

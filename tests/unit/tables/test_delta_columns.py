@@ -1,5 +1,7 @@
 """Columns and keys of Delta tables: what may be added, what is refused, which row of a key stays."""
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -90,3 +92,24 @@ def test_an_upsert_that_was_prepared_is_merged_once_by_the_next_writer(tmp_path:
         second.commit(versions(2)[1])
     assert rows_in(sink) == [("a", 1), ("b", 2)]
     assert [path for path in (tmp_path / "t" / STAGING).iterdir() if path.name.startswith("job")] == []
+
+
+_LAST_OF_EACH = """
+import sys
+from pathlib import Path
+import polars
+from ghcm.tables.delta_columns import last_of_each
+folder = Path(sys.argv[1])
+polars.DataFrame({"key": [1.0, 2.0, None, 2.0, 0.0, -0.0], "n": range(6)}).write_parquet(folder / "a.parquet")
+polars.DataFrame({"key": [None, 7.0], "n": [6, 7]}).write_parquet(folder / "gone-b.parquet")
+found = last_of_each([folder / "a.parquet", folder / "gone-b.parquet"], ["key"], [], folder / "kept.parquet")
+print(polars.from_arrow(found).rows(), polars.read_parquet(folder / "kept.parquet").rows(), "pandas" in sys.modules)
+"""
+
+
+def test_the_last_row_of_each_key_is_found_without_pandas(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _LAST_OF_EACH, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    kept, gone = "(1.0, 0), (2.0, 3), (-0.0, 5)", "(None, 6, True), (7.0, 7, True)"
+    assert done.stdout == f"[(1.0, 0, False), (2.0, 3, False), (-0.0, 5, False), {gone}] [{kept}] False\n", done.stderr
