@@ -24,15 +24,25 @@ class Totals(NamedTuple):
     value: str
     error: str = "string(NULL)"
 
+    def known(self, source: str, state: "State", side: str) -> str | None:
+        """The one row of a source in SQL with the record of the totals of a state as `side`, and why they do not fit;
+        None where they ask for more than the number of its records.
+        """
+        if any(each != "count(1)" for each in self.totals.values()):
+            return None
+        numbers = ", ".join(("*", *(named(f"{state.number}L", name) for name in self.totals)))
+        return f"(SELECT {', '.join(self._told(side))} FROM (SELECT {numbers} FROM {source}))"
+
     def of(self, row: DataFrame, state: "State", side: str) -> DataFrame:
-        """The row with the record of the totals of a state as `side`, and why they do not fit."""
-        if all(each == "count(1)" for each in self.totals.values()):
-            row = row.selectExpr("*", *(named(f"{state.number}L", name) for name in self.totals))
-        else:
-            columns = [named(value, name) for name, value in self.values.items()]
-            sums = [F.expr(named(total, name)) for name, total in self.totals.items()]
-            row = row.crossJoin(state.rows().selectExpr("1 AS `@one`", *columns).agg(*sums))
-        return row.selectExpr("*", named(self.value, side), named(self.error, f"{side}.error")).drop(*self.totals)
+        """The row with them, whatever they ask for."""
+        columns = [named(value, name) for name, value in self.values.items()]
+        sums = [F.expr(named(total, name)) for name, total in self.totals.items()]
+        row = row.crossJoin(state.rows().selectExpr("1 AS `@one`", *columns).agg(*sums))
+        return row.selectExpr(*self._told(side))
+
+    def _told(self, side: str) -> tuple[str, ...]:
+        rest = f"* EXCEPT ({', '.join(map(quoted, self.totals))})" if self.totals else "*"
+        return rest, named(self.value, side), named(self.error, f"{side}.error")
 
 
 class Until(NamedTuple):
@@ -155,13 +165,18 @@ def held_letters(failed: Failures) -> Failures:
 
 def is_over(job: Job, before: State, after: State, until: Until, where: Step) -> bool:
     """Whether the condition is true; where it fails, it is not, and there is a dead letter without a record."""
-    row = job.spark.sql("SELECT * FROM VALUES (1) AS one (`@one`)")
-    errors: list[str] = []
-    for side, state, totals in (("before", before, until.before), ("after", after, until.after)):
-        if totals is not None:
-            row = totals.of(row, state, side)
-            errors.append(quoted(f"{side}.error"))
-    error = first(*errors, until.error) or "string(NULL)"
+    sides = [("before", before, until.before), ("after", after, until.after)]
+    asked = [(side, state, totals) for side, state, totals in sides if totals is not None]
+    source, rest = "VALUES (1) AS one (`@one`)", list[tuple[str, State, Totals]]()
+    for side, state, totals in asked:
+        known = totals.known(source, state, side)
+        if known is None:
+            rest.append((side, state, totals))
+        source = known or source
+    row = job.spark.sql(f"SELECT * FROM {source}")
+    for side, state, totals in rest:
+        row = totals.of(row, state, side)
+    error = first(*(quoted(f"{side}.error") for side, _, _ in asked), until.error) or "string(NULL)"
     found = row.selectExpr(until.condition, error).collect()[0]
     if found[1] is None:
         return found[0] is True

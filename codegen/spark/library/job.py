@@ -169,16 +169,19 @@ def passed(
     """
     listed = [steps] if isinstance(steps, Step) else steps
     inputs, tally, told = failed_inputs(listed), Tally.of(job.spark), rows.withColumn("@error", F.expr(error))
-    failed = told.where("`@error` IS NOT NULL").selectExpr(*(named(value, name) for name, value in inputs.items()))
+
+    def failed() -> DataFrame:
+        return told.where("`@error` IS NOT NULL").selectExpr(*(named(value, name) for name, value in inputs.items()))
+
     if united or sum(values_in(each.input) for each in listed) > FEW_VALUES:
-        job.failures.append(Failures(tally, lambda: failed, None, steps=listed))
+        job.failures.append(Failures(tally, failed, None, steps=listed))
         return tally.sound(told).selectExpr(*(columns or ["* EXCEPT (`@error`)"]))
     fields = ", ".join(f"{text(name)}, {value}" for name, value in {"row": "`@row`", **inputs}.items())
     letter = f"named_struct({fields})"
     short = f"{few('`@row`')} AND char_length(string({letter})) <= {LONGEST_LETTER}"
     numbered = told.withColumn("@row", F.expr(when("`@error` IS NOT NULL", "monotonically_increasing_id()")))
     type_ = numbered.selectExpr(f"{letter} AS letter").schema["letter"].dataType
-    job.failures.append(Failures(tally, lambda: failed, None, steps=listed, collected=type_))
+    job.failures.append(Failures(tally, failed, None, steps=listed, collected=type_))
     made = tally.sound(numbered, letter, type_, short)
     return made.selectExpr(*(columns or ["* EXCEPT (`@error`, `@row`)"]))
 
