@@ -3,7 +3,8 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -46,12 +47,21 @@ def visit(folder: Path, name: str, *visits: tuple[str, int]) -> None:
     whole.rename(folder / "in" / f"{name}.jsonl")
 
 
-@pytest.fixture
-def shop(tmp_path: Path) -> Iterator[Running]:
-    lay_out(tmp_path, follow=True)
-    with running(tmp_path) as daemon:
+@contextmanager
+def shop_in(folder: Path) -> Generator[Running]:
+    """A daemon that runs the program, which has written what is in the first file."""
+    lay_out(folder, follow=True)
+    with running(folder) as daemon:
         daemon.submit("shop.istream")
         until(lambda: len(lines(daemon, "read", "shop", "kept")) == 2, "the visits of the first file")
+        until(lambda: len(lines(daemon, "read", "shop", "latest")) == 2, "both pages")
+        yield daemon
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """It, for tests that leave it what the next one reads; the last one stops the program."""
+    with shop_in(tmp_path_factory.mktemp("shop")) as daemon:
         yield daemon
 
 
@@ -62,7 +72,6 @@ def lines(daemon: Running, *words: str) -> list[Any]:
 
 
 def test_sinks_of_a_running_program(shop: Running) -> None:
-    until(lambda: len(lines(shop, "read", "shop", "latest")) == 2, "both pages")
     (found,) = lines(shop, "sinks", "shop")
     kept, latest, _ = found["sinks"]
     assert (kept["rows"], latest["rows"], latest["where"]) == (2, 2, "redis shop:latest")
@@ -71,38 +80,6 @@ def test_sinks_of_a_running_program(shop: Running) -> None:
     assert lines(shop, "read", "shop", "latest", "--where", "n > 1") == [{"page": "/docs", "n": 5}]
     joined = "select kept.n as share, latest.n from kept join latest using (page) order by 1"
     assert lines(shop, "sql", joined) == [{"share": 20, "n": 5}, {"share": 100, "n": 1}]
-
-
-def test_live_tables_of_a_running_program(shop: Running) -> None:
-    until(lambda: len(lines(shop, "read", "shop", "latest")) == 2, "both pages")
-    query = "select key, value, latest.n from watch.sums join latest on key = page order by key"
-    asked = shop.cli("sql", query, "--csv")
-    assert asked.stdout.splitlines() == ["key,value,n", "/,1,1", "/docs,5,5"]
-    assert asked.stderr.startswith("watch.sums is as of 20")
-    visit(shop.folder, "b", ("/new", 7), ("/docs", 2))
-    until(lambda: len(lines(shop, "sql", "from watch.sums")) == 3, "the new page")
-    assert lines(shop, "sql", 'select value from "watch"."sums" where key = \'/docs\'') == [{"value": 7}]
-    shop.cli("stop", "shop")
-    gone = shop.cli("sql", "from watch.sums")
-    assert (gone.returncode, "GHCM-744" in gone.stderr) == (1, True)
-
-
-def test_keyed_rows_are_followed_as_they_change_until_the_run_is_over(shop: Running) -> None:
-    command = [sys.executable, "-m", "ghcm.cli", "read", "shop", "latest", "--follow", "--csv"]
-    until(lambda: len(lines(shop, "read", "shop", "latest")) == 2, "both pages")
-    out = err = subprocess.PIPE
-    with subprocess.Popen(
-        command, cwd=shop.folder, stdout=out, stderr=err, text=True, env=clean_environment()
-    ) as following:
-        assert following.stdout is not None
-        first = [following.stdout.readline().strip() for _ in range(3)]
-        assert (first[0], sorted(first[1:])) == ("page,n", ["/,1", "/docs,5"])
-        visit(shop.folder, "b", ("/", 1), ("/docs", 7))
-        assert following.stdout.readline() == "/docs,7\n"
-        shop.kill()  # and its Redis, however soon
-        said = following.communicate(timeout=60)
-    assert said == ("", 'the run is over, and with it the private Redis that "latest" was in\n')
-    assert following.returncode == 0
 
 
 def test_dead_letters_are_seen_over_http_and_cleared(shop: Running) -> None:
@@ -117,9 +94,40 @@ def test_dead_letters_are_seen_over_http_and_cleared(shop: Running) -> None:
     assert shop.get("/programs/shp/dead").json["code"] == "GHCM-321"
     assert lines(shop, "dead", "shop", "--clear") == [{"cleared": 1}]
     assert (lines(shop, "dead", "shop"), shop.get("/programs/shop/dead").json) == ([], [])
-    visit(shop.folder, "b", ("/new", 0))
+    visit(shop.folder, "b", ("/none", 0))
     until(lambda: shop.get("/programs/shop/dead").json, "the next dead letter")
-    assert [each["input"] for each in lines(shop, "dead", "shop")] == ['{"page":"/new","n":0}']
+    assert [each["input"] for each in lines(shop, "dead", "shop")] == ['{"page":"/none","n":0}']
+
+
+def test_live_tables_of_a_running_program(shop: Running) -> None:
+    query = "select key, value, latest.n from watch.sums join latest on key = page where n > 0 order by key"
+    asked = shop.cli("sql", query, "--csv")
+    assert asked.stdout.splitlines() == ["key,value,n", "/,1,1", "/docs,5,5"]
+    assert asked.stderr.startswith("watch.sums is as of 20")
+    visit(shop.folder, "c", ("/new", 7), ("/docs", 2))
+    until(lambda: len(lines(shop, "sql", "from watch.sums where value > 0")) == 3, "the new page")
+    assert lines(shop, "sql", 'select value from "watch"."sums" where key = \'/docs\'') == [{"value": 7}]
+    shop.cli("stop", "shop")
+    gone = shop.cli("sql", "from watch.sums")
+    assert (gone.returncode, "GHCM-744" in gone.stderr) == (1, True)
+
+
+def test_keyed_rows_are_followed_as_they_change_until_the_run_is_over(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "ghcm.cli", "read", "shop", "latest", "--follow", "--csv"]
+    with shop_in(tmp_path) as shop:
+        out = err = subprocess.PIPE
+        with subprocess.Popen(
+            command, cwd=shop.folder, stdout=out, stderr=err, text=True, env=clean_environment()
+        ) as following:
+            assert following.stdout is not None
+            first = [following.stdout.readline().strip() for _ in range(3)]
+            assert (first[0], sorted(first[1:])) == ("page,n", ["/,1", "/docs,5"])
+            visit(shop.folder, "b", ("/", 1), ("/docs", 7))
+            assert following.stdout.readline() == "/docs,7\n"
+            shop.kill()  # and its Redis, however soon
+            said = following.communicate(timeout=60)
+        assert said == ("", 'the run is over, and with it the private Redis that "latest" was in\n')
+        assert following.returncode == 0
 
 
 def test_dead_letters_outlive_their_run(tmp_path: Path) -> None:
