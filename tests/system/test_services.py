@@ -50,15 +50,33 @@ responsive stream every() on jobs {
 """
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
-    (tmp_path / "shop.istream").write_text(PROGRAM)
-    (tmp_path / "sales.jsonl").write_text(
+def lay_out(folder: Path) -> None:
+    (folder / "shop.istream").write_text(PROGRAM)
+    (folder / "sales.jsonl").write_text(
         "".join(json.dumps({"who": who, "cents": cents}) + "\n" for who, cents in (("ann", 5), ("bob", 3), ("ann", 4)))
     )
     services_folder()  # the jars are fetched
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """Where services are started, and ended at last."""
+    lay_out(tmp_path)
     yield tmp_path
     ghcm("services", "down", cwd=tmp_path)
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, list[Any]]]:
+    """A folder with services that run, and what each of the two said that started them at once."""
+    folder = tmp_path_factory.mktemp("started")
+    lay_out(folder)
+    line = [sys.executable, "-m", "ghcm.cli", "services", "up", "--json"]
+    both = [
+        subprocess.Popen(line, cwd=folder, env=clean_environment(), stdout=subprocess.PIPE, text=True) for _ in range(2)
+    ]
+    yield folder, [json.loads(each.communicate(timeout=300)[0])["services"] for each in both]
+    ghcm("services", "down", cwd=folder)
 
 
 def services(folder: Path, *words: str) -> dict[str, dict[str, Any]]:
@@ -150,12 +168,8 @@ def test_services_keep_ports_and_data(folder: Path, monkeypatch: pytest.MonkeyPa
     assert all(each["memory"] > 0 and each["size"] > 0 and Path(each["log"]).exists() for each in again.values())
 
 
-def test_two_that_start_at_once_start_one_of_each(folder: Path) -> None:
-    line = [sys.executable, "-m", "ghcm.cli", "services", "up", "--json"]
-    both = [
-        subprocess.Popen(line, cwd=folder, env=clean_environment(), stdout=subprocess.PIPE, text=True) for _ in range(2)
-    ]
-    said = [json.loads(each.communicate(timeout=120)[0])["services"] for each in both]
+def test_two_that_start_at_once_start_one_of_each(started: tuple[Path, list[Any]]) -> None:
+    _, said = started
     assert [each["pid"] for each in said[0]] == [each["pid"] for each in said[1]]
     assert None not in [each["pid"] for each in said[0]]
 
@@ -199,11 +213,12 @@ def test_what_keeps_services_from_starting_is_said(folder: Path, tmp_path_factor
     assert list((bare / "cache" / "ghcm").iterdir()) == []
 
 
-def test_a_program_runs_on_services_without_a_change(folder: Path) -> None:
-    stopped = ghcm("run", "shop.istream", "--profile", "services", cwd=folder)
+def test_a_program_runs_on_services_without_a_change(started: tuple[Path, list[Any]], tmp_path: Path) -> None:
+    lay_out(tmp_path)
+    stopped = ghcm("run", "shop.istream", "--profile", "services", cwd=tmp_path)
     assert stopped.returncode == 1
     assert "ghcm services up" in stopped.stderr
-    services(folder, "up")
+    folder, _ = started
     with running(folder, GHCM_PROFILE="services") as daemon:
         job = daemon.submit(folder / "shop.istream")
         for unit, expected in (("best", "ann"), ("worst", "bob")):
@@ -229,20 +244,20 @@ def test_a_program_runs_on_services_without_a_change(folder: Path) -> None:
     assert not any(b"ann" in each.value or b"bob" in each.value for each in [*sent, *told])
 
 
-def test_a_run_has_its_calls_on_kafka(folder: Path) -> None:
-    services(folder, "up")
+def test_a_run_has_its_calls_on_kafka(started: tuple[Path, list[Any]]) -> None:
+    folder, _ = started
     (folder / "ghcm.toml").write_text('profile = "services"\n')
     line = [sys.executable, "-m", "ghcm.cli", "run", "shop.istream", "--keep", "--json"]
     with subprocess.Popen(
         line, cwd=folder, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as run:
         assert run.stdout is not None
-        started = json.loads(run.stdout.readline())
-        assert started["redis"].startswith("redis://127.0.0.1:")
+        begun = json.loads(run.stdout.readline())
+        assert begun["redis"].startswith("redis://127.0.0.1:")
         for said in run.stdout:
             if json.loads(said)["event"] == "complete":
                 break
-        called = ghcm("call", "shop.best", "n=1", "--wait", "--json", cwd=folder, GHCM_STATE=started["state"])
+        called = ghcm("call", "shop.best", "n=1", "--wait", "--json", cwd=folder, GHCM_STATE=begun["state"])
         assert '"ann"' in called.stdout, called.stdout + called.stderr
         run.send_signal(signal.SIGINT)
         run.communicate(timeout=60)
