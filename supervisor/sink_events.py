@@ -2,9 +2,10 @@
 commit.
 
 A commit of an appended sink is told with the rows that it added; of any other sink the state is told, and commits
-between two looks are one state. The id of an event is the version of its commit. A browser sends it again as
-`Last-Event-ID`, and is told every commit behind it, or a problem where that is not possible any more. A sink is looked
-at while somebody listens, once for all listeners. A slow listener holds up nobody else.
+between two looks are one state. The id of an event is the version of its commit, with the rows told so far where more
+of them follow. A browser sends it again as `Last-Event-ID`, and is told every row behind it, or a problem where that is
+not possible any more. A sink is looked at while somebody listens, once for all listeners. A slow listener holds up
+nobody else.
 
 Annotations are evaluated (no `from __future__ import annotations`), as FastAPI asks for.
 """
@@ -20,8 +21,8 @@ from fastapi.responses import StreamingResponse
 
 from ghcm.errors import GhcmError
 from ghcm.runtime.access.scopes import Action
-from ghcm.runtime.sinks.backend import Commit
-from ghcm.runtime.sinks.sink import rows_of_call
+from ghcm.runtime.sinks.backend import Commit, Page
+from ghcm.runtime.sinks.sink import pages_of_call
 from ghcm.spg.connectors import Mode
 from ghcm.spg.graph import Sink
 from ghcm.supervisor.access.needs import needs
@@ -44,6 +45,7 @@ _ROWS = 1000
 """Rows of an event."""
 
 _BEGINNING = "start"
+_PART = "~"
 
 ANSWERS: dict[int | str, dict[str, Any]] = {
     **PROBLEMS,
@@ -55,7 +57,7 @@ After = Annotated[
     str | None,
     Query(
         max_length=300,
-        description="The version behind which to begin, or `start`: with all that can be told apart. By default what "
+        description="The id behind which to begin, or `start`: with all that can be told apart. By default what "
         "comes from now on is told, of a sink that is not appended to also what it holds.",
     ),
 ]
@@ -84,7 +86,7 @@ def add(app: FastAPI, shown: Shown, ending: Callable[[], bool]) -> None:
 
 
 async def _begun(watch: SinkWatch, after: str | None) -> str | None:
-    """The version behind which a listener begins; None: before all. Problem 410 where what came behind is unknown."""
+    """The id behind which a listener begins; None: before all. Problem 410 where what came behind is unknown."""
     commits, appended = await watch.looked(_LOOK_S), watch.sink.mode is Mode.APPEND
     if after is None:
         return commits[-1].version if commits and appended else None
@@ -97,7 +99,7 @@ async def _begun(watch: SinkWatch, after: str | None) -> str | None:
 
 @dataclass(slots=True)
 class Listener:
-    """Who listens to a sink, and the version that he was told last."""
+    """Who listens to a sink, and the id that he was told last."""
 
     watch: SinkWatch
     program: str
@@ -143,22 +145,21 @@ class Listener:
             yield event
             self.last = version or commit.version  # it may be newer than the commit that was seen
             return
-        offset, more = 0, True
-        while more:
-            event, rows, total = await asyncio.to_thread(self._page, commit, offset)
-            offset += rows
-            more = bool(rows) and offset < total
-            yield event
+        version, told = _parted(self.last or "")
+        told = told if version == commit.version else 0
+        where = self.watch.sink, self.watch.connections
+        pages = pages_of_call(*where, call=commit.version, limit=_ROWS, offset=told)
+        while (page := await asyncio.to_thread(next, pages, None)) is not None:
+            told += len(page.rows)
+            yield await asyncio.to_thread(self._rows, commit, page, told)
         self.last = commit.version
 
-    def _page(self, commit: Commit, offset: int) -> tuple[str, int, int]:
-        """Some rows of a commit as an event, how many they are, and how many there are in all. Blocks."""
-        sink, version = self.watch.sink, commit.version
-        found = rows_of_call(sink, self.watch.connections, call=version, version=version, limit=_ROWS, offset=offset)
-        rows = [to_json(tuple(row), sink.columns) for row in found.rows]
-        whole = not rows or offset + len(rows) >= found.total
-        document = self._document(version, commit.time, found.total, rows)
-        return _event("rows", document, version if whole else None), len(rows), found.total
+    def _rows(self, commit: Commit, page: Page, told: int) -> str:
+        """Some rows of a commit as an event; with them so many are told."""
+        whole = not page.rows or told >= page.total
+        rows = [to_json(tuple(row), self.watch.sink.columns) for row in page.rows]
+        document = self._document(commit.version, commit.time, page.total, rows)
+        return _event("rows", document, commit.version if whole else f"{commit.version}{_PART}{told}")
 
     def _state(self) -> tuple[str, str | None]:
         """What the sink holds as an event, its newest rows, and which version that is. Blocks."""
@@ -175,18 +176,29 @@ class Listener:
 
 
 def _behind(sink: Sink, commits: Sequence[Commit], last: str | None) -> Sequence[Commit]:
-    """The commits that came after that version; None: after the last one whose rows are no longer known. Problem 410
-    where that version is not known, or the rows of one that came after it.
+    """The commits that came after that id, the first one in part where some of its rows were told; None: after the last
+    one whose rows are no longer known. Problem 410 where that version is not known, or rows of one that is to be told.
     """
     versions = [each.version for each in commits]
     if last is None:
         return commits[max((at for at, each in enumerate(commits, 1) if not each.kept), default=0) :]
-    behind = commits[versions.index(last) + 1 :] if last in versions else None
+    version, told = (last, None) if last in versions else _parted(last)
+    behind = commits[versions.index(version) + (told is None) :] if version in versions else None
     if behind is None or not all(each.kept for each in behind):
         message = f'sink "{sink.name}" has no version "{last}", or no longer knows what came behind it'
         hint = f"ask for its rows, and listen with ?after={_BEGINNING} or without a version."
         raise Problem(410, "GHCM-732", message, hint=hint)
     return behind
+
+
+def _parted(id: str) -> tuple[str, int]:
+    """The version and the rows of it that were told, of an id of an event that others of its commit follow.
+
+    >>> _parted("job-7~2000")
+    ('job-7', 2000)
+    """
+    version, _, told = id.rpartition(_PART)
+    return (version, int(told)) if told.isdecimal() else ("", 0)
 
 
 def _event(kind: str, document: object, id: str | None = None) -> str:

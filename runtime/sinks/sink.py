@@ -17,7 +17,7 @@ from ghcm.runtime.pubsub.connections import Connections
 from ghcm.runtime.sinks.at_once import AtOnceWriter, ShowingWriter
 from ghcm.runtime.sinks.backend import KeyOf, Page, SinkBackend, SinkView, SinkWriter
 from ghcm.runtime.sinks.fenced import fenced
-from ghcm.spg.connectors import Kafka, Parquet, Redis, unreadable
+from ghcm.spg.connectors import Files, Kafka, Parquet, Redis, unreadable
 from ghcm.spg.graph import Sink
 
 _BACKENDS: Mapping[str, str] = {
@@ -104,6 +104,21 @@ def rows_of_call(
     """Rows `offset` to `offset + limit` that the call wrote, as `version` (from its feedback; else the call's id)."""
     backend = _backend(sink, "read")
     return backend.page(sink, connections, call=call, version=version, limit=limit, offset=offset)
+
+
+def pages_of_call(sink: Sink, connections: Connections, *, call: str, limit: int, offset: int) -> Iterator[Page]:
+    """All rows that the call wrote from row `offset` on, so many at a time; one page at least."""
+    if isinstance(sink.connector, Files | Parquet):
+        from ghcm.runtime.sinks import table_sink
+
+        yield from table_sink.pages(sink, connections, call=call, limit=limit, offset=offset)
+        return
+    while True:
+        page = rows_of_call(sink, connections, call=call, version=call, limit=limit, offset=offset)
+        yield page
+        offset += len(page.rows)
+        if not page.rows or offset >= page.total:
+            return
 
 
 def view(sink: Sink, connections: Connections) -> SinkView:

@@ -244,12 +244,25 @@ def count(sink: Sink, connections: Connections, *, version: str | None) -> int:
 
 def page(sink: Sink, connections: Connections, *, call: str, version: str | None, limit: int, offset: int) -> Page:
     """As `SinkBackend.page`: of the rows that the version added."""
+    return next(pages(sink, connections, call=version or call, limit=limit, offset=offset))
+
+
+def pages(sink: Sink, connections: Connections, *, call: str, limit: int, offset: int) -> Iterator[Page]:
+    """The rows that a version added, from row `offset` on, so many at a time; one page at least. Files are read once,
+    those before that row not at all.
+    """
     table, connector = table_of(sink, connections), _connector(sink)
     with explained(table.path, "read"):
-        files = table.written(version or call)
-        parts = (read_file(table.path / file.name, connector, sink.columns, file.values) for file in files)
-        rows = islice(chain.from_iterable(parts), offset, offset + limit)
-        return Page(list(rows), sum(file.rows for file in files))
+        files = table.written(call)
+        total, left = sum(file.rows for file in files), list(files)
+        while left and left[0].rows <= offset:
+            offset -= left.pop(0).rows
+        parts = (read_file(table.path / file.name, connector, sink.columns, file.values) for file in left)
+        rows = islice(chain.from_iterable(parts), offset, None)
+        page = list(islice(rows, limit))
+        yield Page(page, total)
+        while page := list(islice(rows, limit)):
+            yield Page(page, total)
 
 
 def view(sink: Sink, connections: Connections) -> TableView:

@@ -93,10 +93,12 @@ def test_each_commit_is_told_once_also_to_who_comes_again(shop: Served, monkeypa
     monkeypatch.setattr(sink_events, "_ROWS", 1)
     with listening(shop, "noted", "?after=start") as all_of_it:
         assert all_of_it.told() == ("rows", first, [BOTH[1]], 1)
-        parts = [all_of_it.told(), all_of_it.told()]  # the version is told with the last of its rows
-        assert [id for _, id, _, _ in parts] == [None, second]
+        parts = [all_of_it.told(), all_of_it.told()]  # the version alone is told with the last of its rows
+        assert [id for _, id, _, _ in parts] == [f"{second}~1", second]
         assert sorted((row for _, _, rows, _ in parts for row in rows), key=lambda row: row["key"]) == BOTH
         assert all_of_it.told() == ("rows", third, [], 0)
+    with listening(shop, "noted", Last_Event_ID=f"{second}~1") as rest_of_it:
+        assert [rest_of_it.told(), rest_of_it.told()] == [parts[1], ("rows", third, [], 0)]
 
 
 def test_rows_of_a_table_that_can_no_longer_be_told_apart_are_a_problem(tmp_path: Path) -> None:
