@@ -67,8 +67,9 @@ def test_what_is_not_read_of_parquet_does_not_count_when_joins_are_planned(spark
     assert size < file.stat().st_size / 10
 
 
-def test_filters_and_columns_reach_the_scan_of_our_tables(spark: SparkSession, tmp_path: Path) -> None:
-    text = 'sink flows = parquet("flows", mode = append, record = Flow)\n'
+@pytest.mark.parametrize("divided", ["", ", partition = f => f.src"])
+def test_filters_and_columns_reach_the_scan_of_our_tables(divided: str, spark: SparkSession, tmp_path: Path) -> None:
+    text = f'sink flows = parquet("flows"{divided}, mode = append, record = Flow)\n'
     text += f"responsive batch u() {{\n  flows.read(){REST}\n}}\n"
     writer = open_writer(program(tmp_path, RECORDS + text).sink("flows"), connected(tmp_path), writer="test")
     writer.write([("a", 9, 0, None)])

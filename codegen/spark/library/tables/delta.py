@@ -90,10 +90,14 @@ def rows_of_files(
         rows = rows if not values and kept is None else placed(rows, folder)
     if not values and kept is None:
         return rows
-    known: dict[str, Any] = {"@file": names, "@kept": arrow.array(kept or [None] * len(names), arrow.binary())}
+    known: dict[str, Any] = {"@file": names}
     for name, column in values.items():
         known[name] = column.cast(arrow.int64()) if arrow.types.is_duration(column.type) else column
+    if kept is not None:
+        known["@kept"] = arrow.array(kept, arrow.binary())
     rows = rows.join(F.broadcast(job.spark.createDataFrame(arrow.table(known))), "@file")
+    if kept is None:  # else Spark would number all rows for nothing
+        return rows
     left = "coalesce(substring(`@kept`, CAST(`@number` AS int), 1) != X'00', true)"
     return rows.where(left).drop("@kept")
 
