@@ -19,7 +19,6 @@ import pytest
 
 from ghcm.runtime.jobs.store import open_store
 from ghcm.runtime.pubsub.envelope import Instruction
-from tests.redis_server import RedisServer
 from tests.system.running import PATIENCE, Running, clean_environment, ghcm, gone, running, until
 
 pytestmark = pytest.mark.system
@@ -242,21 +241,6 @@ def test_a_changed_program_is_not_resumed(folder: Path, daemon: Running) -> None
     assert "the program has changed since" in refused.stderr
     (folder / "visits.istream").write_text("# a comment changes nothing\n" + text)
     assert daemon.cli("submit", "visits.istream", "--resume").returncode == 0
-
-
-def test_two_daemons_on_one_redis_do_not_run_the_same_program(folder: Path, redis_server: RedisServer) -> None:
-    (folder / "other").mkdir()
-    for name in ("visits.istream", "visits.jsonl"):
-        (folder / "other" / name).write_text((folder / name).read_text())
-    url = redis_server.url
-    with running(folder, GHCM_REDIS=url) as one, running(folder / "other", GHCM_REDIS=url) as other:
-        one.submit("visits.istream")
-        refused = other.cli("submit", "visits.istream")
-        assert refused.returncode == 1
-        assert 'another daemon on this Redis runs program "visits"' in refused.stderr
-        assert str(one.state.path) in refused.stderr
-        assert one.cli("stop", "visits").returncode == 0
-        until(lambda: other.cli("submit", "visits.istream").returncode == 0, "the claim to be given up")
 
 
 def test_a_second_daemon_on_the_same_state_is_refused(folder: Path, daemon: Running) -> None:

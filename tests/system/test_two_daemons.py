@@ -86,6 +86,7 @@ def test_one_that_stood_still_while_another_took_its_program_over_writes_nothing
         until(lambda: written() == [b'{"n":1}'], "the row of the first")
         refused = new.cli("submit", "shared.istream", "--wait")
         assert refused.returncode != 0 and "GHCM-729" in refused.stderr and str(old.state.path) in refused.stderr
+        assert 'another daemon on this Redis runs program "shared"' in refused.stderr
 
         engine, daemon = old.pid(job), old.process
         assert engine is not None and daemon is not None
@@ -108,3 +109,5 @@ def test_one_that_stood_still_while_another_took_its_program_over_writes_nothing
         assert written() == [b'{"n":1}', b'{"n":20}', b'{"n":300}']
         assert total(new) == 320
         assert "GHCM-729" in old.cli("submit", "shared.istream", "--resume").stderr
+        assert new.cli("stop", "shared").returncode == 0
+        until(lambda: old.cli("submit", "shared.istream", "--resume").returncode == 0, "the claim to be given up")
