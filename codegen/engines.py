@@ -38,7 +38,7 @@ def backends_of(unit: Unit) -> tuple[Backend, ...]:
     found = tuple(each for each in BACKENDS if each.name in unit.engines)
     if not found:
         hint = suggest(unit.engine, [each.name for each in BACKENDS])
-        raise GhcmError(f'there is no engine "{unit.engine}" for unit "{unit.name}"', code="GHCM-501", hint=hint)
+        raise GhcmError(f'there is no engine "{unit.engine}" for unit "{unit.name}"', code="GHCM-502", hint=hint)
     return found
 
 
