@@ -1,11 +1,13 @@
-"""How much a batch unit is about to read, asked when a call begins: the native engine takes what is small, Spark what
-is not.
+"""Which engine takes a call, asked when it begins: the one that its caller names, else the native engine what is small,
+and Spark what is not.
 
 Files count by their bytes as they lie there, rows of sinks, tables and generators by their number. What cannot be told
 without reading it counts as large.
 """
 
-from ghcm.errors import GhcmError
+from collections.abc import Sequence
+
+from ghcm.errors import GhcmError, listed
 from ghcm.formats.files import find_files
 from ghcm.places import place
 from ghcm.runtime.pubsub.connections import Connections
@@ -18,6 +20,14 @@ from ghcm.types import Struct
 
 MOST_BYTES = 64 * 1024 * 1024
 MOST_ROWS = 1_000_000
+
+
+def refuse_other_engine(unit: str, engines: Sequence[str], asked: str) -> None:
+    """GhcmError where a call asks for an engine, and the unit does not run on it."""
+    if asked and asked not in engines:
+        hint = "ghcm explain --engines says what keeps it from that."
+        message, detail = f'unit "{unit}" does not run on {asked}', f"It runs on {listed(engines)}."
+        raise GhcmError(message, code="GHCM-320", detail=detail, hint=hint)
 
 
 def too_large(program: Program, unit: Unit, instruction: Instruction, connections: Connections) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ghcm.errors import GhcmError
+from ghcm.runtime.calls.input_size import refuse_other_engine
 from ghcm.runtime.contract import Publication
 from ghcm.runtime.data.columns import Row
 from ghcm.runtime.data.dead_letter import DeadLetter
@@ -58,7 +59,8 @@ class CallRun:
         watermark_of: Callable[[str, str], int],
         done: Callable[[Outcome], None],
     ) -> None:
-        """GhcmError where the parameters do not fit."""
+        """GhcmError where the parameters do not fit, or another engine is asked for."""
+        refuse_other_engine(unit.name, unit.engines, instruction.engine)
         self.id = instruction.id
         self.unit = unit
         self.scheduler = services.scheduler

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ghcm.errors import GhcmError
 from ghcm.fence import hold
+from ghcm.runtime.calls.input_size import refuse_other_engine
 from ghcm.runtime.jobs.calls import CallStore, Start
 from ghcm.runtime.logs import log_end
 from ghcm.runtime.pubsub.cache import Delivery, MessageCache
@@ -160,6 +161,7 @@ class Execution:
         if isinstance(spark, GhcmError):
             return failure(id, spark)
         try:
+            refuse_other_engine(self.unit.name, self.unit.engines, self.instruction.engine)
             result = self._run_job(spark, slot)
         except GhcmError as error:
             return failure(id, error)

@@ -103,6 +103,9 @@ def test_small_calls_are_run_here_and_large_ones_go_to_spark(tmp_path: Path) -> 
         small = asked.receive("total", 30)
         assert small is not None and small.instruction.id == "asked"
         asked.close()
+        caches["sell"].send(Instruction("wrong", "shop", "sell", {}, "reply-wrong", engine="spark"))
+        wrong = _answer(caches["sell"], "wrong")
+        assert wrong.error is not None and wrong.error.message == 'unit "sell" does not run on spark'
 
         send("6", "long", {})
         while (call := store.calls.get("6")) is None or "rows read" not in call.feedback.detail:
