@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from ghcm.runtime.pubsub.cache import Delivery
 from ghcm.runtime.pubsub.envelope import Feedback, Instruction, State, encode
 from ghcm.runtime.pubsub.kafka_cache import KafkaCache
 from ghcm.runtime.pubsub.kafka_connection import Brokers, Kafka, topic_name
+from tests.campaigns import times
 from tests.kafka_server import as_user, brokers, kafka, new_topic, quiet, records
 from tests.system.running import clean_environment, until
 
@@ -141,7 +142,7 @@ def test_what_is_older_than_answers_are_remembered_counts_for_nothing(caches: Ca
     cache = caches.open()
     cache.send(Instruction("first", "p", "u"))
     end(take(cache, 1)[0])
-    producer = KafkaProducer(**kafka().options(30.0))
+    producer: Any = KafkaProducer(**kafka().options(30.0))
     for hours, id in ((21, "old"), (19, "young")):
         data, moment = encode(Instruction(id, "p", "u")), int((time.time() - hours * 3600) * 1000)
         producer.send(caches.topic, data, timestamp_ms=moment).get(30)
@@ -153,7 +154,8 @@ def test_a_sender_is_heard_whose_clock_is_ahead_of_the_broker(caches: Caches) ->
     cache = caches.open()
     cache.send(Instruction("first", "p", "u"))
     end(take(cache, 1)[0])
-    producer, ahead = KafkaProducer(**kafka().options(30.0)), int((time.time() + 6 * 3600) * 1000)
+    producer: Any = KafkaProducer(**kafka().options(30.0))
+    ahead = int((time.time() + 6 * 3600) * 1000)
     producer.send(caches.topic, encode(Instruction("ahead", "p", "u")), timestamp_ms=ahead).get(30)
     producer.close()
     end(take(cache, 1)[0])
@@ -179,10 +181,10 @@ def test_a_topic_that_was_deleted_is_made_again(caches: Caches) -> None:
 
 
 @contextmanager
-def broker(folder: Path, monkeypatch: pytest.MonkeyPatch, more: str = "") -> Iterator[Kafka]:
+def broker(folder: Path, monkeypatch: pytest.MonkeyPatch, more: str = "") -> Generator[Kafka]:
     """A Kafka of one's own with more settings."""
     written = folder.with_suffix(".properties")
-    written.write_text(services._SETTINGS.read_text() + more)
+    written.write_text(services._SETTINGS.read_text() + more)  # pyright: ignore[reportPrivateUsage]  ours, and another
     monkeypatch.setattr(services, "_SETTINGS", written)
     try:
         services.start_services(folder, quiet)
@@ -196,7 +198,7 @@ def test_killing_the_broker_loses_nothing(tmp_path: Path, monkeypatch: pytest.Mo
     with broker(folder, monkeypatch) as settings:
         connection = Brokers(settings, 60.0)
         sender, worker = (KafkaCache(connection, "k", "p", name) for name in ("sender", "engine"))
-        total, sent, received = 600, [], set[str]()
+        most, total, sent, received = times(2), times(2) * 150 + 150, list[int](), set[str]()
 
         def publish() -> None:
             for number in range(total):
@@ -214,14 +216,14 @@ def test_killing_the_broker_loses_nothing(tmp_path: Path, monkeypatch: pytest.Mo
             thread.start()
         kills = 0
         while any(thread.is_alive() for thread in threads):
-            if len(sent) < total and kills < 3 and len(sent) >= kills * 150 + 100:
+            if len(sent) < total and kills < most and len(sent) >= kills * 150 + 100:
                 process = psutil.Process(services.services(folder)[0]["pid"])
                 process.kill()
                 process.wait()
                 services.start_services(folder, quiet)
                 kills += 1
             threads[0].join(0.01)
-        assert (kills, received) == (3, {f"c{number}" for number in range(total)})
+        assert (kills, received) == (most, {f"c{number}" for number in range(total)})
         worker.close()
         sender.close()
         connection.close()
@@ -270,7 +272,7 @@ def test_what_one_client_says_is_not_taken_for_the_words_of_another() -> None:
     slow = logging.getLogger("kafka.net.selector")
     with pytest.raises(GhcmError) as told, nowhere.told():
         words = ["Task ran for 0.4s (>0.100s threshold). It is blocking the event loop"]
-        io = threading.Thread(target=slow.warning, args=words, name=f"kafka-io-{nowhere._name}")
+        io = threading.Thread(target=slow.warning, args=words, name=f"kafka-io-{nowhere._name}")  # pyright: ignore[reportPrivateUsage]
         io.start()
         io.join()
         raise KafkaTimeoutError("nothing came")
