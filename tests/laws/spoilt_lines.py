@@ -52,7 +52,7 @@ NESTED = Struct(
         Field("raw", Nullable(Bytes())),
         Field("days", List(Date())),
         Field("costs", Nullable(List(Decimal(6, 2)))),
-        Field("only", Nullable(String())),
+        Field("only", Nullable(String()), "${only}"),
     )
 )
 ONE = Struct((Field("s", Nullable(String())),))
@@ -90,7 +90,7 @@ _VALUES: dict[str, Sequence[str]] = {
     "raw": ('""', '"YQ=="', '"YWJj"', "null"),
     "days": ("[]", '["2026-01-02"]', '["2026-01-02","1970-01-01"]'),
     "costs": ("[]", "[1.25, 3]", "[1.255,3]", "[1.2 5]", '["1.5"]', "null"),
-    "only": ('"x"', "null"),
+    "${only}": ('"x"', "null"),
     "s": ('"x"', "null", '"12"'),
     **dict.fromkeys(("from", "to", "via"), ('"a"', '"b"', '"c"', '"$1"', '"\\u00e9"', '"d\\\\e"')),
     **dict.fromkeys(("sent", "got"), ("1", "2", "-3", "999999999999999999")),

@@ -39,9 +39,10 @@ SETTINGS = {
     "spark.sql.files.openCostInBytes": "134217728",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.redaction.options.regex": "(?i)url|sasl|ssl",
+    "spark.sql.variable.substitute": "false",
 }
-"""What steps count on: failing expressions give null, every file is read in pieces that are known, and no plan shows
-passwords and keys of writers.
+"""What steps count on: failing expressions give null, every file is read in pieces that are known, no plan shows
+passwords and keys of writers, and names with `${` stay as they are.
 """
 
 
