@@ -22,7 +22,7 @@ from ghcm.durable import sync
 from ghcm.errors import GhcmError
 from ghcm.fence import Fence
 from ghcm.places import Place, delta_place, machine, names_in, readable
-from ghcm.tables.delta_columns import LEAVES, arrow_schema, last_of_each, missing_columns, refused
+from ghcm.tables.delta_columns import LEAVES, arrow_schema, last_by_arrow, last_of_each, missing_columns, refused
 from ghcm.tables.partitions import folder_of, texts_among, values_in
 from ghcm.tables.versions import (
     KEPT,
@@ -77,6 +77,7 @@ def deltalake() -> Any:
 class DeltaTable:
     """A folder that is a Delta table or becomes one. Who writes gives its `columns` and the names of those that divide
     its files (`partition`), who upserts those of the `key`, and who may lose the right to write the `fence`.
+    `last_places` does what `last_by_arrow` does.
     """
 
     def __init__(
@@ -86,8 +87,10 @@ class DeltaTable:
         key: Sequence[str] = (),
         partition: Sequence[str] = (),
         fence: Fence | None = None,
+        last_places: Callable[[Any], Any] = last_by_arrow,
     ) -> None:
         self._fence = fence
+        self._last_places = last_places
         self.path = path
         self._log = path / "_delta_log"
         self._columns = columns
@@ -258,8 +261,9 @@ class DeltaTable:
             before, properties = table.version(), of(table)
             merges = mode == "upsert" and bool(files)
             if merges:
-                names = [staged / file.name for file in files]
-                self._merge(table, last_of_each(names, self._key, self._texts, self._merged(version)), properties)
+                names, kept = [staged / file.name for file in files], self._merged(version)
+                places = self._last_places
+                self._merge(table, last_of_each(names, self._key, self._texts, kept, places), properties)
             else:
                 self._add(table, mode, staged, files, properties)
                 table.update_incremental()
@@ -302,8 +306,7 @@ class DeltaTable:
             if isinstance(target, Path):
                 os.utime(target)  # as of now nobody takes it for what is left over
             size, stats = target.stat().st_size, json.dumps({"numRecords": file.rows})
-            add = library.transaction.AddAction(file.name, size, values, now_us() // 1000, True, stats)
-            adds.append(add)
+            adds.append(library.transaction.AddAction(file.name, size, values, now_us() // 1000, True, stats))
         if isinstance(self.path, Path):
             sync_folders(self.path, files)
         schema = self._schema() if mode == "replace" else table.schema()
@@ -326,9 +329,8 @@ class DeltaTable:
             commit_properties=properties,
             post_commithook_properties=_afterwards(),
         )
-        goes, stays = f"new.`{LEAVES}`", f"NOT new.`{LEAVES}`"
-        merging = merging.when_matched_delete(goes).when_matched_update(columns)
-        merging.when_not_matched_insert(columns, stays).execute()
+        merging = merging.when_matched_delete(f"new.`{LEAVES}`").when_matched_update(columns)
+        merging.when_not_matched_insert(columns, f"NOT new.`{LEAVES}`").execute()
 
     def _merged(self, version: str) -> Place:
         """Where the rows of a version that was upserted are kept for a while: its call may be asked for them."""
@@ -372,8 +374,7 @@ class DeltaTable:
         return next((each for each in self.newest() if each.version == version), None)
 
     def _there(self, version: str) -> Version:
-        found = self._find(version)
-        if found is None:
+        if (found := self._find(version)) is None:
             raise no_version(self.path, version)
         return found
 

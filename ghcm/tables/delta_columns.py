@@ -6,11 +6,10 @@ null there, whatever the record says: the log takes an empty one for null.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-import polars
 import pyarrow
 
 from ghcm.errors import GhcmError
@@ -23,11 +22,18 @@ GONE, LEAVES = "gone-", "ghcm_gone"
 """How the names of files begin whose rows are to go, and the column that says so of a row."""
 
 
-def last_of_each(files: Sequence[Place], key: Sequence[str], texts: Sequence[str], kept: Place) -> Any:
+def last_by_arrow(keys: Any) -> Any:
+    """The place of the last row of each key in an Arrow table of keys, in order. Arrow imports pandas for it."""
+    arrow = cast("Any", pyarrow)
+    places = keys.append_column("@place", arrow.array(range(keys.num_rows), arrow.int64()))
+    return places.group_by(keys.column_names).aggregate([("@place", "max")])["@place_max"].sort()
+
+
+def last_of_each(
+    files: Sequence[Place], key: Sequence[str], texts: Sequence[str], kept: Place, last_places: Callable[[Any], Any]
+) -> Any:
     """The rows of Parquet files as an Arrow table, of each key the last one, with null for those of the `texts` that
     are empty, and whether they come from a file whose rows are to go; those that do not are also kept as a file.
-
-    Polars does what Arrow needs pandas for, which takes longer to import than a commit: groups, values of Python.
     """
     import pyarrow.compute  # both large, and few programs need them
     import pyarrow.parquet
@@ -35,18 +41,17 @@ def last_of_each(files: Sequence[Place], key: Sequence[str], texts: Sequence[str
     arrow, compute, parquet = cast("Any", pyarrow), cast("Any", pyarrow.compute), cast("Any", pyarrow.parquet)
     tables = [parquet.ParquetFile(readable(file)).read() for file in files]
     written = arrow.concat_tables(tables)
-    gone = [
-        polars.repeat(file.name.startswith(GONE), len(rows), eager=True)
-        for file, rows in zip(files, tables, strict=True)
-    ]
-    rows = written.append_column(LEAVES, polars.concat(gone).to_arrow())
+    leaves = list[Any]()
+    for file, table in zip(files, tables, strict=True):
+        nothing = arrow.nulls(table.num_rows)  # of values of Python Arrow makes arrays by pandas
+        leaves.append(compute.is_null(nothing) if file.name.startswith(GONE) else compute.is_valid(nothing))
+    rows = written.append_column(LEAVES, arrow.chunked_array(leaves))
     for name in texts:
         column = compute.if_else(compute.equal(rows[name], ""), None, rows[name])
         rows = rows.set_column(rows.schema.get_field_index(name), name, column)
         for value in column.unique().to_pylist():
             folder_of({name: value})
-    keys = cast("Any", polars).from_arrow(rows.select(list(key))).with_row_index("@place")
-    last = keys.group_by(list(key)).agg(polars.col("@place").max())["@place"].sort().to_arrow()
+    last = last_places(rows.select(list(key)))
     there = last.filter(compute.invert(rows[LEAVES].take(last).combine_chunks()))
     kept.parent.mkdir(parents=True, exist_ok=True)
     if isinstance(kept, Path):

@@ -98,11 +98,13 @@ _LAST_OF_EACH = """
 import sys
 from pathlib import Path
 import polars
+from ghcm.runtime.sinks.table_sink import last_by_polars
 from ghcm.tables.delta_columns import last_of_each
 folder = Path(sys.argv[1])
 polars.DataFrame({"key": [1.0, 2.0, None, 2.0, 0.0, -0.0], "n": range(6)}).write_parquet(folder / "a.parquet")
 polars.DataFrame({"key": [None, 7.0], "n": [6, 7]}).write_parquet(folder / "gone-b.parquet")
-found = last_of_each([folder / "a.parquet", folder / "gone-b.parquet"], ["key"], [], folder / "kept.parquet")
+files = [folder / "a.parquet", folder / "gone-b.parquet"]
+found = last_of_each(files, ["key"], [], folder / "kept.parquet", last_by_polars)
 print(polars.from_arrow(found).rows(), polars.read_parquet(folder / "kept.parquet").rows(), "pandas" in sys.modules)
 """
 
