@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ghcm.expr import Call, Expr, Lambda, Literal, Var, free_names
+from ghcm.expr import Call, Expr, Lambda, Literal, free_names
 from ghcm.failing import can_fail
 from ghcm.folding import folded
 from ghcm.optimizer.draft import Change, Draft, is_readable
@@ -18,9 +18,8 @@ from ghcm.optimizer.reducing import always_gives
 from ghcm.optimizer.rules.rule import Declined, Outcome, Replaced, Rule
 from ghcm.spg import ops
 from ghcm.spg.connectors import Generate, Memory
-from ghcm.spg.graph import Forward, Input, Task, entry_of
-from ghcm.spg.joining import JoinKind
-from ghcm.types import Bool, Collection, Shape
+from ghcm.spg.graph import Forward, Task, entry_of
+from ghcm.types import Collection, Shape
 
 _SOURCE = ops.Source(Memory(()))
 _TELLS = "what nobody would read then may have dead letters"
@@ -191,43 +190,8 @@ def _united(draft: Draft, producer: Task, task: Task) -> Outcome | None:
     return Replaced(Change((shorter,), ids), reason)
 
 
-def _joined(draft: Draft, producer: Task, task: Task) -> Outcome | None:
-    """The other side is refused, and the filter that does so goes as far as it may."""
-    if not isinstance(task.op, ops.Join) or not is_nothing(draft, producer.id):
-        return None
-    at = 0 if task.inputs[0].producer == producer.id else 1
-    other = draft.task(task.inputs[1 - at].producer)
-    if _is_refused(draft, other):
-        return None
-    if (task.op.kind.keeps_right, task.op.kind.keeps_left or task.op.kind is JoinKind.ANTI)[at]:
-        return Declined("it keeps records of the other side that have no partner")
-    if any(can_fail(key.body) for key in (task.op.right_keys, task.op.left_keys)[at]):
-        return Declined("a key of the other side may fail, and its dead letter would be lost")
-    never = ops.Filter(Lambda((Var("r", other.collection.element),), Literal(False, Bool())))
-    refused = replace(
-        other, id=draft.new_id(f"{task.id}.none"), op=never, inputs=(Input(other.id, Forward()),), named=False, calls=0
-    )
-    edges = (replace(edge, producer=refused.id) if edge.producer == other.id else edge for edge in task.inputs)
-    change = Change((refused, replace(task, inputs=tuple(edges))))
-    return Replaced(change, f'"{producer.id}" gives nothing')
-
-
-def _is_refused(draft: Draft, task: Task) -> bool:
-    """Whether all that comes to a task is refused somewhere ahead of it."""
-    return any(task.op == _SOURCE or constant_of(task.op) is False for task in _ahead_of(draft, task))
-
-
-def _ahead_of(draft: Draft, task: Task) -> Iterator[Task]:
-    """The task, and those ahead of it as long as nothing else meets."""
-    yield task
-    while len(task.inputs) == 1 and _passes_nothing(draft, task):
-        task = draft.task(task.inputs[0].producer)
-        yield task
-
-
 NOTHING_RULES = (
     Rule("never", "filter(false) = nothing", _never),
     Rule("of-nothing", "nothing.f() = nothing", _of_nothing),
     Rule("union-nothing", "union(a, nothing) = a", _united),
-    Rule("join-nothing", "join(a, nothing) = join(a.filter(false), nothing)", _joined),
 )
