@@ -14,7 +14,7 @@ from pathlib import Path
 _RESTS_S = 10.0
 _DONT_NEED = 4
 _RANGE = re.compile(r"([0-9a-f]+)-([0-9a-f]+) r-[-x]p [0-9a-f]+ \S+ [1-9]\d* .*\.so\b")
-_MAPS = Path("/proc/self/maps")
+_MAPS, _SMAPS = Path("/proc/self/maps"), Path("/proc/self/smaps")
 
 
 class Rest:
@@ -23,7 +23,8 @@ class Rest:
     """
 
     def __init__(self) -> None:
-        self._loaded = frozenset(_ranges(_MAPS.read_text("utf-8"))) if sys.platform == "linux" else frozenset[str]()
+        maps = _MAPS.read_text("utf-8", "surrogateescape") if sys.platform == "linux" else ""
+        self._loaded = frozenset(_ranges(maps))
         self._moved = time.monotonic()
         self._resting = False
 
@@ -44,7 +45,7 @@ class Rest:
         if hasattr(libc, "malloc_trim"):
             libc.malloc_trim(0)
         libc.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-        for each in _as_in_files(Path("/proc/self/smaps").read_text("utf-8")) & self._loaded:
+        for each in as_in_files(_SMAPS.read_text("utf-8", "surrogateescape")) & self._loaded:
             start, end = (int(bound, 16) for bound in each.split("-"))
             libc.madvise(start, end - start, _DONT_NEED)
 
@@ -54,13 +55,15 @@ def _ranges(maps: str) -> list[str]:
     return [f"{found[1]}-{found[2]}" for line in maps.splitlines() if (found := _RANGE.match(line))]
 
 
-def _as_in_files(smaps: str) -> set[str]:
-    """Those of which no page is a copy; the tables of addresses that loading has written are copies."""
-    found, last = set[str](), ""
+def as_in_files(smaps: str) -> set[str]:
+    """The libraries in such a text of which no page is a copy, in memory or swapped out. The tables of addresses that
+    loading has written are copies.
+    """
+    found, last = dict[str, int](), ""
     for line in smaps.splitlines():
-        if line.startswith("Anonymous:"):
-            if last and line.split()[1] == "0":
-                found.add(last)
-        elif "-" in line.partition(" ")[0]:
+        name, _, rest = line.partition(" ")
+        if name in ("Anonymous:", "Swap:"):
+            found[last] = found.get(last, 0) + int(rest.split()[0])
+        elif "-" in name:
             last = next(iter(_ranges(line)), "")
-    return found
+    return {each for each, copies in found.items() if each and not copies}

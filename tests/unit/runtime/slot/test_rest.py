@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from ghcm.runtime.slot.rest import Rest
+from ghcm.runtime.slot.rest import Rest, as_in_files
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of a process what lies in its memory")
 
@@ -31,3 +31,16 @@ def test_libraries_are_given_back_once_nothing_moves_and_work_as_before(monkeypa
     monkeypatch.undo()
     assert _of_files() < before / 2
     assert pl.DataFrame({"a": [1, 2, 2]}).lazy().group_by("a").agg(pl.len()).collect().height == 2
+
+
+def test_pages_that_are_copies_stay_also_where_they_are_swapped_out() -> None:
+    def library(at: int, copies: int, swapped: int) -> str:
+        return (
+            f"7f00{at}000-7f00{at}800 r--p 00000000 fe:00 {at} /lib/of \udcff/a{at}.so\nRss: 8 kB\n"
+            f"Anonymous: {copies:5} kB\nSwap: {swapped:9} kB\nVmFlags: rd mr\n"
+        )
+
+    assert as_in_files(library(1, 0, 0) + library(2, 4, 0) + library(3, 0, 4) + library(4, 0, 0)) == {
+        "7f001000-7f001800",
+        "7f004000-7f004800",
+    }
