@@ -44,6 +44,7 @@ _LARGEST = 10**9
 
 E = TypeVar("E", bound=Enum)
 
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _CHANGES = ("submit", "stop", "backup", "shutdown")
 _REQUESTS = ("status", "redis", "submit", "list", "stop", "calls", "tables", "logs", "watch", "backup", "shutdown")
 
@@ -173,11 +174,21 @@ async def run(
 
 
 async def _live(daemon: Daemon, ready: Callable[[Document], None]) -> None:
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    """Run the daemon. No task or thread of it outlives this, since its store and its lock do not."""
+    loop, others = asyncio.get_running_loop(), asyncio.all_tasks()
+    for number in _SIGNALS:
         loop.add_signal_handler(number, daemon.signalled, number)
     log.info("daemon %d in %s, http at %s", os.getpid(), daemon.state.path, daemon.url)
-    await daemon.run(ready)
+    try:
+        await daemon.run(ready)
+    finally:
+        for number in _SIGNALS:
+            loop.remove_signal_handler(number)
+        left = asyncio.all_tasks() - others
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        await loop.shutdown_default_executor()
 
 
 # --- the requests of the control socket ------------------------------------------------------------------------------
