@@ -182,9 +182,9 @@ def test_a_second_ctrl_c_ends_it_at_once_and_leaves_no_process(tmp_path: Path) -
         process.send_signal(signal.SIGINT)
         says(process, "waiting up to 30 s for 1 call")
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=55)  # what it waits for without the second ends after twice 30 s
+        process.communicate(timeout=40)  # what it waits for without the second ends after twice 30 s
     assert process.returncode == 130
-    assert psutil.wait_procs(below, timeout=60)[1] == []
+    assert psutil.wait_procs(below, timeout=20)[1] == []
     os.close(doors[0])
 
 

@@ -75,8 +75,10 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, li
     both = [
         subprocess.Popen(line, cwd=folder, env=clean_environment(), stdout=subprocess.PIPE, text=True) for _ in range(2)
     ]
-    yield folder, [json.loads(each.communicate(timeout=300)[0])["services"] for each in both]
-    ghcm("services", "down", cwd=folder)
+    try:
+        yield folder, [json.loads(each.communicate(timeout=300)[0])["services"] for each in both]
+    finally:
+        ghcm("services", "down", cwd=folder)
 
 
 def services(folder: Path, *words: str) -> dict[str, dict[str, Any]]:
