@@ -22,7 +22,7 @@ from ghcm.durable import sync
 from ghcm.errors import GhcmError
 from ghcm.fence import Fence
 from ghcm.places import Place, delta_place, machine, names_in, readable
-from ghcm.tables.delta_columns import LEAVES, arrow_schema, last_by_arrow, last_of_each, missing_columns, refused
+from ghcm.tables.delta_columns import LEAVES, arrow_schema, lacking, last_by_arrow, last_of_each, refused
 from ghcm.tables.partitions import folder_of, texts_among, values_in
 from ghcm.tables.versions import (
     KEPT,
@@ -169,7 +169,7 @@ class DeltaTable:
             self._check_partition(table)
         if table is None or mode == "replace":  # which also replaces the columns
             return
-        if missing := missing_columns(self.path, table.schema(), self._schema()):
+        if missing := lacking(self.path, table.schema(), self._schema()):
             table.alter.add_columns(missing)
 
     def publish(self, version: str, mode: str, staged: Place, files: Sequence[DataFile], writer: str) -> Version:

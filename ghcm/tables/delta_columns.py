@@ -73,7 +73,7 @@ def arrow_schema(columns: Struct, texts: Sequence[str] = ()) -> Any:
     return arrow.schema(parts)
 
 
-def missing_columns(path: Place, table: Any, wanted: Any) -> list[Any]:
+def lacking(path: Place, table: Any, wanted: Any) -> list[Any]:
     """The columns of a wanted schema that the schema of a table lacks. GhcmError where they differ in more than columns
     that may be null.
     """
