@@ -139,7 +139,7 @@ class Listener:
         return [each for each in commits[-1:] if each.version != self.last]
 
     async def _told(self, commit: Commit) -> AsyncIterator[str]:
-        """The events of a commit; the last of them has its id, which is kept once all are taken."""
+        """The events of a commit. The last has its id; those before it say how many rows have been told with them."""
         if self.watch.sink.mode is not Mode.APPEND:
             event, version = await asyncio.to_thread(self._state)
             yield event

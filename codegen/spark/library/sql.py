@@ -42,7 +42,7 @@ def quoted(name: str) -> str:
 
 
 def text(value: str) -> str:
-    """A text as SQL writes it; Spark would replace `${...}` by a setting."""
+    """A text as SQL writes it; where nobody forbids it, Spark would replace `${...}` by a setting."""
     plain = value.replace("\\", "\\\\").replace("'", "\\'")
     return "'" + re.sub(r"[\x00-\x1f$]", lambda char: f"\\u{ord(char[0]):04x}", plain) + "'"
 
